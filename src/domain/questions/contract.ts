@@ -1,0 +1,174 @@
+import type { z } from 'zod';
+import type { Question } from '../survey.ts';
+
+/** One answer as a client sends it: exactly one of the three value fields. */
+export interface GivenAnswer {
+  questionId: string;
+  textValue?: string;
+  numberValue?: number;
+  optionId?: string;
+  rowId?: string;
+  rank?: number;
+}
+
+/** A given answer with its place in the submission, for findings such as `answers.3.numberValue`. */
+export interface PlacedAnswer {
+  index: number;
+  answer: GivenAnswer;
+}
+
+/**
+ * A response in storage form. Every question type writes its answers as small whole numbers (0 = nothing there), numbers or texts
+ * at the positions that its question was given, so that the database can count without knowing question types.
+ */
+export interface AnswerRow {
+  /** 0…65535 each. */
+  codes: number[];
+  numbers: number[];
+  texts: string[];
+}
+
+/** The code of the free "other" answer of MULTIPLE_CHOICE and DROPDOWN. */
+export const otherCode = 65_535;
+export const otherValue = '__other__';
+/** Options a bit-set position holds: option code k is bit (k − 1) % 16 of word floor((k − 1) / 16). */
+export const bitsPerWord = 16;
+
+/** The column keys that a question needs; the survey gives each a position (see Slots). */
+export interface ColumnKeys {
+  codes: readonly string[];
+  numbers: readonly string[];
+  texts: readonly string[];
+}
+
+/** A finished upload that an answer may refer to. */
+export interface KnownUpload {
+  id: string;
+  questionId: string;
+  mimeType: string;
+  sizeBytes: number;
+}
+
+export interface ReadContext {
+  /** Says what is wrong: `field` is the value field at fault (`numberValue`), or '' for the answer as a whole. */
+  report(index: number, field: string, message: string): void;
+  /** Uploads named by this submission that exist for this survey and are not yet claimed. */
+  uploads: ReadonlyMap<string, KnownUpload>;
+}
+
+/** A respondent's answer read back, in the shape of the interface, without its questionId. */
+export type ReadAnswer = Omit<GivenAnswer, 'questionId'>;
+
+/** A thing to count; the database answers each without knowing what it means. */
+export type CountRequest =
+  /** → how often each code stands at this position. */
+  | { kind: 'codes'; slot: number }
+  /** → how often each bit is set, over the words in order: result index = option code − 1. */
+  | { kind: 'bits'; slots: readonly number[] }
+  /** → moments and bins of a number, over the responses whose code at `presence` is not 0. */
+  | { kind: 'number'; slot: number; presence: number }
+  /** → how often each text, or a derived key of it, occurs; `words` counts words in lower case. */
+  | { kind: 'text'; slot: number; presence: number; by: TextKey };
+
+export type TextKey = 'value' | 'emailDomain' | 'hour' | 'mediaType' | 'words';
+
+export interface NumberMoments {
+  count: number;
+  average: number | null;
+  median: number | null;
+  /** Of the sample (n − 1); null below two values. */
+  standardDeviation: number | null;
+  min: number | null;
+  max: number | null;
+  /** Up to 20 equal bins from min to max, [low, high), the last one closed; in order. */
+  bins: readonly { low: number; high: number; count: number }[];
+}
+
+export type CountResult =
+  | { kind: 'codes'; counts: ReadonlyMap<number, number> }
+  | { kind: 'bits'; counts: readonly number[] }
+  | { kind: 'number'; moments: NumberMoments }
+  | { kind: 'text'; counts: readonly { key: string; count: number }[] };
+
+/** What a type wants counted for a question. `base`: responses with any of these positions not 0 have answered it. */
+export interface CountPlan {
+  base: readonly number[];
+  requests: readonly CountRequest[];
+}
+
+export interface ScaleBox {
+  count: number;
+  percent: number;
+}
+
+/** The part of a question's statistic that its type decides; see contract §8. */
+export interface TypeStatistic {
+  averageValue: number | null;
+  medianValue: number | null;
+  standardDeviation: number | null;
+  minValue: number | null;
+  maxValue: number | null;
+  distribution: Record<string, number | Record<string, number>>;
+  nps?: { promoters: number; passives: number; detractors: number; score: number | null };
+  topBox?: ScaleBox;
+  bottomBox?: ScaleBox;
+  /** RANKING: option value → mean rank, null where nobody ranked it. */
+  averageRank?: Record<string, number | null>;
+  /** MATRIX: row value → mean column position (1…n); null where nobody answered it. */
+  averageByRow?: Record<string, number | null>;
+  topWords?: { word: string; count: number }[];
+}
+
+export interface Category {
+  code: number;
+  value: string;
+  text: string;
+}
+
+/** A question (or a row of it) as a categorical variable, for crosstabs and filters. */
+export interface Dimension {
+  categories: readonly Category[];
+  source:
+    /** the code at this position */
+    | { kind: 'code'; slot: number }
+    /** every option whose bit is set: a response can fall into several categories */
+    | { kind: 'bits'; slots: readonly number[] }
+    /** the option ranked first: of these (position, option code) pairs the one whose position holds 1 */
+    | { kind: 'first'; items: readonly { slot: number; code: number }[] };
+}
+
+/** Where a question type's options come from. */
+export type OptionSource =
+  /** the author gives at least one */
+  | 'author'
+  /** the author may give them; otherwise the type's defaults */
+  | 'default'
+  /** always the type's own */
+  | 'fixed'
+  | 'none';
+
+/**
+ * Everything that differs between question types. One file a type; nothing outside `questions/` asks which type a question has.
+ * All functions are pure.
+ */
+export interface QuestionType {
+  optionSource: OptionSource;
+  /** Options for 'default' and 'fixed'. */
+  defaultOptions?: readonly { text: string; value: string }[];
+  hasRows: boolean;
+  /** The author's settings with their defaults; strict: an unknown setting is refused. Rows are not part of it. */
+  settings: z.ZodType<Record<string, unknown>>;
+  /** Settings that cannot change once the question has answers, because stored codes would change their meaning. */
+  frozenSettings: readonly string[];
+  /** The column keys this question needs now; keys stay the same for ever (options only add keys). */
+  columns(question: Question): ColumnKeys;
+  /** Checks a respondent's answers to one question and writes them into the row; problems go to `context.report`. Called with at least one answer. */
+  read(question: Question, answers: readonly PlacedAnswer[], row: AnswerRow, context: ReadContext): void;
+  /** The reverse of `read`: the stored answers in the interface's shape; empty where nothing was answered. */
+  write(question: Question, row: AnswerRow): ReadAnswer[];
+  countPlan(question: Question): CountPlan;
+  /** Interprets the results of `countPlan().requests`, in the same order. `base` = how many answered. */
+  statistic(question: Question, results: readonly CountResult[], base: number): TypeStatistic;
+  /** The question as a variable; `row` names a MATRIX row or a RANKING item by id or value. A string says why it cannot be one. */
+  dimension(question: Question, row?: string): Dimension | string;
+}

@@ -1,0 +1,113 @@
+/**
+ * The problem table: every refusal that the service can give, with its HTTP status and its default wording.
+ * A refusal is thrown as a `Problem`; anything else that is thrown is a surprise and becomes INTERNAL_ERROR.
+ */
+export const problemTable = {
+  VALIDATION_ERROR: { status: 400, message: 'The request is not valid' },
+  UNAUTHORIZED: { status: 401, message: 'A valid access token is needed' },
+  FORBIDDEN: { status: 403, message: 'Your rights do not allow this' },
+  NOT_FOUND: { status: 404, message: 'There is no such resource' },
+  CONFLICT: { status: 409, message: 'The present state does not allow this' },
+  AI_DISABLED: { status: 409, message: 'AI is switched off for this survey' },
+  PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is larger than allowed' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'The body must be application/json' },
+  RATE_LIMITED: { status: 429, message: 'Too many requests' },
+  INTERNAL_ERROR: { status: 500, message: 'The service made a mistake' },
+  AI_KEY_INVALID: { status: 502, message: 'The AI provider refused the key' },
+  AI_MODEL_UNAVAILABLE: { status: 502, message: 'The AI model is unknown or not available in the region' },
+  AI_PROVIDER_ERROR: { status: 502, message: 'The AI provider failed' },
+  SERVICE_UNAVAILABLE: { status: 503, message: 'The service cannot take this right now' },
+  AI_NOT_CONFIGURED: { status: 503, message: 'The AI provider has no key' },
+  AI_RATE_LIMITED: { status: 503, message: 'The AI provider is at its limit' },
+} as const satisfies Record<string, { status: number; message: string }>;
+
+export type ProblemCode = keyof typeof problemTable;
+
+/** Why a CONFLICT was given; sent as `details.reason`. */
+export type ConflictReason =
+  | 'SURVEY_NOT_ACTIVE'
+  | 'QUOTA_REACHED'
+  | 'SURVEY_NOT_OPEN_YET'
+  | 'SURVEY_ENDED'
+  | 'ALREADY_COMPLETE'
+  | 'IDEMPOTENCY_MISMATCH'
+  | 'EXPORT_NOT_READY'
+  | 'HAS_RESPONSES'
+  | 'EMAIL_TAKEN'
+  | 'LAST_ADMIN'
+  | 'ALREADY_DECIDED';
+
+/** One finding of a validation: where (`answers.0.numberValue`) and what is wrong. */
+export interface Finding {
+  path: string;
+  message: string;
+}
+
+export interface ProblemOptions {
+  details?: readonly Finding[] | Readonly<Record<string, unknown>>;
+  /** Whole seconds; becomes the Retry-After header. */
+  retryAfterSeconds?: number;
+  cause?: unknown;
+}
+
+/** A refusal that a client may see. `message` and `details` never carry a query, a stack or a secret. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly details: ProblemOptions['details'];
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ProblemCode, message?: string, options: ProblemOptions = {}) {
+    super(message ?? problemTable[code].message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'Problem';
+    this.code = code;
+    this.details = options.details;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+
+  get status(): number {
+    return problemTable[this.code].status;
+  }
+}
+
+const findingsShown = 20;
+
+export function validationProblem(findings: readonly Finding[], message?: string): Problem {
+  const first = findings[0];
+  const summary = message ?? (first ? `${first.path}: ${first.message}` : problemTable.VALIDATION_ERROR.message);
+  return new Problem('VALIDATION_ERROR', summary, { details: findings.slice(0, findingsShown) });
+}
+
+export function conflict(reason: ConflictReason, message: string): Problem {
+  return new Problem('CONFLICT', message, { details: { reason } });
+}
+
+export function notFound(what = 'resource'): Problem {
+  return new Problem('NOT_FOUND', `There is no such ${what}`);
+}
+
+export function unavailable(message: string, retryAfterSeconds = 2, cause?: unknown): Problem {
+  return new Problem('SERVICE_UNAVAILABLE', message, { retryAfterSeconds, cause });
+}
+
+/** A pipeline step that must not be tried again: the input itself is wrong. */
+export class PermanentFailure extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'PermanentFailure';
+  }
+}
+
+/** A pipeline step that should be tried again, no sooner than `afterMs`. */
+export class RetryLater extends Error {
+  readonly afterMs: number;
+  constructor(message: string, afterMs: number, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'RetryLater';
+    this.afterMs = afterMs;
+  }
+}
+
+/** Closes a union: the compiler refuses the call while a case is unhandled. */
+export function assertNever(value: never): never {
+  throw new Error(`unhandled case: ${JSON.stringify(value)}`);
+}

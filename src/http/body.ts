@@ -1,0 +1,113 @@
+import { isUtf8 } from 'node:buffer';
+import type { HttpResponse } from 'uWebSockets.js';
+import { Problem, validationProblem } from '../errors.ts';
+
+/** A request body on its way in. `uWS` hands chunks out once, so reading starts before anything is awaited. */
+export interface IncomingBody {
+  /** The whole body; refuses with PAYLOAD_TOO_LARGE past the limit. Never settles after an abort. */
+  whole(): Promise<Buffer>;
+}
+
+/** Starts reading at once; must be called in the synchronous part of the request. */
+export function receiveBody(res: HttpResponse, limitBytes: number, declaredBytes: number | undefined): IncomingBody {
+  if (declaredBytes !== undefined && declaredBytes > limitBytes) {
+    res.onData(() => undefined);
+    return { whole: () => Promise.reject(tooLarge(limitBytes)) };
+  }
+  let chunks: Buffer | undefined;
+  let outcome: Buffer | Problem | undefined;
+  let settle: ((outcome: Buffer | Problem) => void) | undefined;
+  const finish = (result: Buffer | Problem) => {
+    if (outcome !== undefined) return;
+    outcome = result;
+    settle?.(result);
+  };
+  res.onData((chunk, isLast) => {
+    if (outcome !== undefined) return;
+    const bytes = Buffer.from(chunk);
+    if ((chunks?.length ?? 0) + bytes.length > limitBytes) return finish(tooLarge(limitBytes));
+    // uWS takes the memory back on return, so every chunk is copied.
+    if (isLast) return finish(chunks === undefined ? Buffer.from(bytes) : Buffer.concat([chunks, bytes]));
+    chunks = chunks === undefined ? Buffer.from(bytes) : Buffer.concat([chunks, bytes]);
+  });
+  return {
+    whole: () =>
+      new Promise((resolve, reject) => {
+        settle = (result) => (result instanceof Problem ? reject(result) : resolve(result));
+        if (outcome !== undefined) settle(outcome);
+      }),
+  };
+}
+
+function tooLarge(limitBytes: number): Problem {
+  return new Problem('PAYLOAD_TOO_LARGE', `The body is larger than ${limitBytes} bytes`);
+}
+
+const jsonType = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+
+export function assertJsonType(contentType: string | undefined, contentEncoding: string | undefined): void {
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity')
+    throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'Compressed bodies are not taken');
+  if (contentType === undefined || !(contentType === 'application/json' || jsonType.test(contentType)))
+    throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/json in UTF-8');
+}
+
+/** The deepest nesting of arrays and objects that is read. */
+const deepest = 16;
+const [quote, backslash, openBrace, closeBrace, openBracket, closeBracket] = [0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d];
+
+function isDeeperThan(bytes: Buffer, limit: number): boolean {
+  let depth = 0;
+  let isInString = false;
+  for (let i = 0; i < bytes.length; i += 1) {
+    const byte = bytes[i];
+    if (isInString) {
+      if (byte === backslash) i += 1;
+      else if (byte === quote) isInString = false;
+    } else if (byte === quote) isInString = true;
+    else if (byte === openBrace || byte === openBracket) {
+      depth += 1;
+      if (depth > limit) return true;
+    } else if (byte === closeBrace || byte === closeBracket) depth -= 1;
+  }
+  return false;
+}
+
+/**
+ * Parses a JSON body: strict UTF-8, at most 16 levels deep, no lone surrogates and no NUL in any string. Of duplicate keys the last counts.
+ * Numbers are checked by `assertPlainNumbers` or by the reader itself.
+ */
+export function parseJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw validationProblem([{ path: '', message: 'the body is not valid UTF-8' }], 'The body is not valid UTF-8');
+  if (bytes.length > 64 && isDeeperThan(bytes, deepest))
+    throw validationProblem([{ path: '', message: `nested deeper than ${deepest} levels` }], 'The body is nested too deeply');
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw validationProblem([{ path: '', message: 'the body is not valid JSON' }], 'The body is not valid JSON');
+  }
+  // Raw bytes cannot hold a surrogate or a control character inside a JSON string; only an escape can.
+  if (bytes.includes('\\u')) assertPlainStrings(value, '');
+  return value;
+}
+
+function assertPlainStrings(value: unknown, path: string): void {
+  if (typeof value === 'string') {
+    if (!value.isWellFormed() || value.includes('\u0000'))
+      throw validationProblem([{ path, message: 'the text holds a lone surrogate or a NUL character' }]);
+  } else if (typeof value === 'object' && value !== null)
+    for (const [key, item] of Object.entries(value)) {
+      assertPlainStrings(key, path);
+      assertPlainStrings(item, path === '' ? key : `${path}.${key}`);
+    }
+}
+
+/** Refuses numbers that would not come back as sent: non-finite ones, and whole ones past 2^53 − 1. */
+export function assertPlainNumbers(value: unknown, path = ''): void {
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)))
+      throw validationProblem([{ path, message: 'the number cannot be represented exactly' }]);
+  } else if (typeof value === 'object' && value !== null)
+    for (const [key, item] of Object.entries(value)) assertPlainNumbers(item, path === '' ? key : `${path}.${key}`);
+}

@@ -1,0 +1,192 @@
+import type { z } from 'zod';
+import { Problem, notFound, validationProblem, type Finding } from '../errors.ts';
+import type { Survey } from '../domain/survey.ts';
+import { isId } from '../ids.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { assertJsonType, assertPlainNumbers, parseJson, type IncomingBody } from './body.ts';
+import { limitKeyOf } from './client-address.ts';
+import type { Limits, Standing } from './limits.ts';
+import type { Authenticate, Principal } from './principal.ts';
+import type { ReplyChannel } from './reply.ts';
+import type { Call, Match, Outcome, SurveyKey, SurveyRight } from './route.ts';
+
+/** Finds the survey that a path parameter belongs to, and what the caller may do with it. */
+export interface SurveyAccess {
+  find(by: SurveyKey, value: string): Promise<Survey | undefined>;
+  rightOf(principal: Principal, survey: Survey): Promise<SurveyRight | undefined>;
+}
+
+export interface DispatchDeps {
+  authenticate: Authenticate;
+  access: SurveyAccess;
+  limits: Limits;
+  log: Log;
+  metrics: Pick<Metrics, 'refused'>;
+}
+
+/** What is known of a request before its route runs. */
+export interface Arrival {
+  match: Match | undefined;
+  query: string;
+  headers: ReadonlyMap<string, string>;
+  address: string;
+  requestId: string;
+  body: IncomingBody | undefined;
+  reply: ReplyChannel;
+}
+
+type Header = readonly [string, string];
+
+/** Carries the standing headers while a request goes through its stations. */
+interface Passage {
+  standing: Standing | undefined;
+}
+
+/**
+ * The stations of every request: who calls (401) → how often (429) → what (404, 400, 413, 415) → may they (404, 403) → the handler.
+ * Returns the outcome with its headers; never throws.
+ */
+export function createDispatch(deps: DispatchDeps) {
+  return async (arrival: Arrival): Promise<{ outcome: Outcome | Problem; headers: Header[] }> => {
+    const passage: Passage = { standing: undefined };
+    const headers = () => headersOf(arrival, passage.standing);
+    try {
+      const outcome = await pass(deps, arrival, passage, headers);
+      return { outcome, headers: headers() };
+    } catch (error) {
+      const problem = asProblem(error, deps.log, arrival);
+      deps.metrics.refused(problem.code);
+      return { outcome: problem, headers: headers() };
+    }
+  };
+}
+
+async function pass(deps: DispatchDeps, arrival: Arrival, passage: Passage, replyHeaders: () => Header[]): Promise<Outcome> {
+  const { match } = arrival;
+  if (!match) {
+    await count(deps, passage, 'api', limitKeyOf(arrival.address));
+    throw notFound('route');
+  }
+  const { route, params } = match;
+  const principal = await identify(deps, arrival, passage);
+  assertIds(params);
+  const query = route.query ? parseQuery(route.query, arrival.query) : {};
+  const { body, rawBody } = await readBody(arrival);
+  const { survey, right } = await authorise(deps, arrival, principal);
+  const call = {
+    params, query, body, rawBody, address: arrival.address, requestId: arrival.requestId, reply: arrival.reply, replyHeaders,
+    header: (name: string) => arrival.headers.get(name), principal, survey, right,
+  };
+  // The schemas above have checked what the handler's own types promise; here they are forgotten.
+  return route.handle(call as unknown as Call<never, never>);
+}
+
+async function count(deps: DispatchDeps, passage: Passage, scope: 'auth' | 'api', key: string, points?: number): Promise<void> {
+  passage.standing = await deps.limits.consume(scope, key, points);
+  if (!passage.standing.isAllowed) throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: passage.standing.retryAfterSeconds });
+}
+
+/** The general limit counts by user or key; a call without a valid token counts by address, so that guessing tokens is limited too. */
+async function identify(deps: DispatchDeps, arrival: Arrival, passage: Passage): Promise<Principal | undefined> {
+  const { route } = arrival.match as Match;
+  const byAddress = limitKeyOf(arrival.address);
+  if (route.access.kind === 'public') {
+    if (route.limit === 'auth' || route.limit === 'api') await count(deps, passage, route.limit, byAddress);
+    return undefined;
+  }
+  let principal: Principal;
+  try {
+    principal = await deps.authenticate(arrival.headers.get('authorization'));
+  } catch (error) {
+    await count(deps, passage, 'api', byAddress);
+    throw error;
+  }
+  await count(deps, passage, 'api', principal.keyId ?? principal.userId, principal.requestsPerMinute ?? undefined);
+  return principal;
+}
+
+function assertIds(params: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(params)) if ((name === 'id' || name.endsWith('Id')) && !isId(value)) throw notFound();
+}
+
+function parseQuery(schema: z.ZodType, query: string): unknown {
+  const given: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
+  for (const [name, value] of new URLSearchParams(query)) {
+    const known = given[name];
+    given[name] = known === undefined ? value : [...(Array.isArray(known) ? known : [known]), value];
+  }
+  return check(schema, { ...given });
+}
+
+async function readBody(arrival: Arrival): Promise<{ body: unknown; rawBody: Buffer }> {
+  const { route } = arrival.match as Match;
+  const empty = Buffer.alloc(0);
+  if (!arrival.body) return { body: undefined, rawBody: empty };
+  const isRaw = route.bodyKind === 'raw';
+  const isBare = !isRaw && (route.body === undefined || route.isBodyOptional === true);
+  if (!isBare && !isRaw) assertJsonType(arrival.headers.get('content-type'), arrival.headers.get('content-encoding'));
+  const bytes = await arrival.body.whole();
+  if (isRaw) return { body: undefined, rawBody: bytes };
+  if (isBare && bytes.length === 0) return { body: route.body ? check(route.body, {}) : undefined, rawBody: bytes };
+  if (!route.body) throw validationProblem([{ path: '', message: 'this call takes no body' }]);
+  if (isBare) assertJsonType(arrival.headers.get('content-type'), arrival.headers.get('content-encoding'));
+  const value = parseJson(bytes);
+  assertPlainNumbers(value);
+  return { body: check(route.body, value), rawBody: bytes };
+}
+
+async function authorise(deps: DispatchDeps, arrival: Arrival, principal: Principal | undefined): Promise<{ survey?: Survey; right?: SurveyRight }> {
+  const { route, params } = arrival.match as Match;
+  const { access } = route;
+  if (access.kind === 'public' || access.kind === 'user' || !principal) return {};
+  if (access.kind === 'admin') {
+    if (principal.role !== 'ADMIN') throw new Problem('FORBIDDEN', 'Only an ADMIN may do this');
+    return {};
+  }
+  if (access.kind === 'editor') {
+    if (principal.role === 'VIEWER') throw new Problem('FORBIDDEN', 'A VIEWER may only read');
+    return {};
+  }
+  const survey = await deps.access.find(access.by, params[access.by] ?? '');
+  const right = survey && (await deps.access.rightOf(principal, survey));
+  if (!survey || !right) throw notFound(access.by === 'id' || access.by === 'surveyId' ? 'survey' : access.by.replace(/Id$/, ''));
+  if (rank[right] < rank[access.right]) throw new Problem('FORBIDDEN');
+  return { survey, right };
+}
+
+const rank: Record<SurveyRight, number> = { read: 1, edit: 2, own: 3 };
+
+/** Checks a value from outside against its schema; throws VALIDATION_ERROR with every finding. */
+export function check<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw validationProblem(result.error.issues.flatMap(findingsOf));
+}
+
+function findingsOf(issue: z.core.$ZodIssue): Finding[] {
+  const path = issue.path.join('.');
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'this field is not known' }));
+  return [{ path, message: issue.message }];
+}
+
+function asProblem(error: unknown, log: Log, arrival: Arrival): Problem {
+  if (error instanceof Problem) return error;
+  log.error({ err: error, requestId: arrival.requestId, route: arrival.match?.route.path }, 'a handler failed');
+  return new Problem('INTERNAL_ERROR');
+}
+
+function headersOf(arrival: Arrival, standing: Standing | undefined): Header[] {
+  const headers: Header[] = [['x-request-id', arrival.requestId]];
+  if (standing) headers.push(...standingHeaders(standing));
+  return headers;
+}
+
+export function standingHeaders(standing: Pick<Standing, 'limit' | 'remaining' | 'resetAt'>): Header[] {
+  return [
+    ['x-ratelimit-limit', String(standing.limit)],
+    ['x-ratelimit-remaining', String(standing.remaining)],
+    ['x-ratelimit-reset', String(standing.resetAt)],
+  ];
+}

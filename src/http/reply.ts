@@ -1,0 +1,132 @@
+import { STATUS_CODES } from 'node:http';
+import type { HttpResponse } from 'uWebSockets.js';
+
+/** One request's way out: everything that is written goes through here, once, and never after an abort. */
+export interface ReplyChannel {
+  readonly isOver: boolean;
+  onAbort(listener: () => void): void;
+  /** Sends a whole reply. */
+  send(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array): void;
+  /** Sends headers only: 204, 304, and HEAD (with the length that GET would have). */
+  sendHead(status: number, headers: readonly (readonly [string, string])[], contentLength?: number): void;
+  /** Sends a body piece by piece with backpressure; `totalBytes` known gives Content-Length, unknown chunked encoding. */
+  stream(status: number, headers: readonly (readonly [string, string])[], source: AsyncIterable<Uint8Array>, totalBytes?: number): Promise<void>;
+  /** Sends the reply and closes the connection: for bodies that were not read to their end. */
+  sendAndClose(status: number, headers: readonly (readonly [string, string])[], body: string): void;
+}
+
+const statusLines = new Map(Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]));
+const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function writeHead(res: HttpResponse, status: number, headers: readonly (readonly [string, string])[]): void {
+  res.writeStatus(statusLines.get(status) ?? String(status));
+  for (const [name, value] of headers) {
+    // uWS writes values as they are: a line break in one would start a new header.
+    if (!headerValue.test(value)) continue;
+    res.writeHeader(name, value);
+  }
+}
+
+/** Takes hold of a uWS response; must be called before the first await. */
+export function openReply(res: HttpResponse): ReplyChannel {
+  let isOver = false;
+  let isStreaming = false;
+  const listeners: (() => void)[] = [];
+  res.onAborted(() => {
+    isOver = true;
+    for (const listener of listeners) listener();
+  });
+  const once = (write: () => void) => {
+    if (isOver || isStreaming) return;
+    isOver = true;
+    res.cork(write);
+  };
+  return {
+    get isOver() {
+      return isOver;
+    },
+    onAbort: (listener) => void (isOver ? listener() : listeners.push(listener)),
+    send: (status, headers, body) =>
+      once(() => {
+        writeHead(res, status, headers);
+        res.end(body);
+      }),
+    sendHead: (status, headers, contentLength) =>
+      once(() => {
+        writeHead(res, status, headers);
+        if (contentLength !== undefined) res.writeHeader('content-length', String(contentLength));
+        res.endWithoutBody();
+      }),
+    sendAndClose: (status, headers, body) =>
+      once(() => {
+        writeHead(res, status, headers);
+        res.end(body, true);
+      }),
+    stream: async (status, headers, source, totalBytes) => {
+      if (isOver || isStreaming) return;
+      isStreaming = true;
+      const sink: Sink = { res, isAborted: () => isOver, onAbort: (listener) => void listeners.push(listener) };
+      try {
+        res.cork(() => writeHead(res, status, headers));
+        if (totalBytes === undefined) await streamChunked(sink, source);
+        else await streamSized(sink, source, totalBytes);
+      } catch (error) {
+        // The head is out, so the only honest sign of failure left is a cut connection.
+        if (!isOver) res.close();
+        throw error;
+      } finally {
+        isOver = true;
+      }
+    },
+  };
+}
+
+interface Sink {
+  res: HttpResponse;
+  isAborted(): boolean;
+  onAbort(listener: () => void): void;
+}
+
+/** Resolves with the offset that the socket has taken, or −1 when the client has gone. */
+function whenWritable({ res, onAbort }: Sink): Promise<number> {
+  return new Promise((resolve) => {
+    onAbort(() => resolve(-1));
+    res.onWritable((offset) => {
+      resolve(offset);
+      return true;
+    });
+  });
+}
+
+async function streamChunked(sink: Sink, source: AsyncIterable<Uint8Array>): Promise<void> {
+  const { res } = sink;
+  for await (const piece of source) {
+    if (sink.isAborted()) return;
+    let isRoomLeft = true;
+    res.cork(() => {
+      isRoomLeft = res.write(piece);
+    });
+    if (!isRoomLeft) await whenWritable(sink);
+  }
+  if (!sink.isAborted()) res.cork(() => void res.end());
+}
+
+async function streamSized(sink: Sink, source: AsyncIterable<Uint8Array>, totalBytes: number): Promise<void> {
+  const { res } = sink;
+  for await (const piece of source) {
+    let rest = piece;
+    while (rest.length > 0) {
+      if (sink.isAborted()) return;
+      const start = res.getWriteOffset();
+      let isWritten = true;
+      res.cork(() => {
+        [isWritten] = res.tryEnd(rest, totalBytes);
+      });
+      if (isWritten) break;
+      const offset = await whenWritable(sink);
+      if (offset < 0) return;
+      rest = rest.subarray(offset - start);
+    }
+  }
+  if (!sink.isAborted() && totalBytes === 0) res.cork(() => void res.end());
+}

@@ -1,0 +1,184 @@
+import type { z } from 'zod';
+import type { Principal } from './principal.ts';
+import type { Survey } from '../domain/survey.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** The rights a caller can have on a survey, weakest first; each includes those before it. */
+export type SurveyRight = 'read' | 'edit' | 'own';
+
+/**
+ * Who may call. For a survey's routes the route table itself looks the survey up (from the path parameter named in `by`) and checks
+ * the right before the handler runs: no right to read gives 404, a lesser right than asked 403.
+ */
+export type Access =
+  | { kind: 'public' }
+  | { kind: 'user' }
+  | { kind: 'editor' }
+  | { kind: 'admin' }
+  | { kind: 'survey'; right: SurveyRight; by: SurveyKey };
+
+/** Path parameters from which a survey can be found. */
+export type SurveyKey = 'surveyId' | 'id' | 'questionId' | 'responseId' | 'exportId' | 'uploadId' | 'suggestionId';
+
+/** Which rate limit counts the call (contract §13). `none`: the handler counts it itself, or nothing does. */
+export type LimitScope = 'auth' | 'submit' | 'api' | 'none';
+
+export interface Pagination {
+  page: number;
+  limit: number;
+  total: number;
+  nextCursor?: string | null;
+}
+
+/** What a handler gives back. */
+export type Outcome =
+  | { kind: 'json'; status: number; data: unknown; pagination?: Pagination; headers?: readonly (readonly [string, string])[] }
+  | { kind: 'text'; status: number; text: string; mediaType: string; headers?: readonly (readonly [string, string])[] }
+  | { kind: 'stream'; status: number; headers: readonly (readonly [string, string])[]; source: AsyncIterable<Uint8Array>; totalBytes?: number }
+  /** the handler takes the connection over (server-sent events) or has answered already */
+  | { kind: 'taken' };
+
+export const ok = (data: unknown): Outcome => ({ kind: 'json', status: 200, data });
+export const created = (data: unknown): Outcome => ({ kind: 'json', status: 201, data });
+export const accepted = (data: unknown): Outcome => ({ kind: 'json', status: 202, data });
+export const page = (data: unknown, pagination: Pagination): Outcome => ({ kind: 'json', status: 200, data, pagination });
+
+export interface Call<Body = unknown, Query = unknown> {
+  params: Readonly<Record<string, string>>;
+  query: Query;
+  body: Body;
+  /** Lower-case names. */
+  header(name: string): string | undefined;
+  /** The client's address, through trusted proxies. */
+  address: string;
+  requestId: string;
+  /** Set on all routes but public ones. */
+  principal: Principal;
+  /** Set on routes with survey access. */
+  survey: Survey;
+  /** The caller's right on that survey. */
+  right: SurveyRight;
+  /** The raw body, for routes with `bodyKind: 'raw'`. */
+  rawBody: Buffer;
+  /** For handlers that stream or take the connection over. */
+  reply: import('./reply.ts').ReplyChannel;
+  /** The standard headers of this reply (request id, limits), for handlers that take the connection over. */
+  replyHeaders(): readonly (readonly [string, string])[];
+}
+
+export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.ZodType = z.ZodType> {
+  method: Method;
+  /** Below the base address, with `{name}` parameters: `/surveys/{surveyId}`. Parameters that end in `Id`, and `id`, are UUIDs. */
+  path: string;
+  tag: string;
+  summary: string;
+  /** Longer text for the reference page: what the contract leaves to us is said here. */
+  description?: string;
+  access: Access;
+  limit: LimitScope;
+  query?: Query;
+  body?: Body;
+  /** A body may be left out altogether. */
+  isBodyOptional?: boolean;
+  /** `raw`: bytes of any media type, up to `maxBodyBytes`. */
+  bodyKind?: 'json' | 'raw';
+  maxBodyBytes?: number;
+  /** `data` of the success envelope, or null for non-JSON replies (then `replyMediaType`). */
+  reply: z.ZodType | null;
+  replyMediaType?: string;
+  replyStatus: number;
+  /** Further replies worth naming in the reference. */
+  isPaged?: boolean;
+  handle(call: Call<z.output<Body>, z.output<Query>>): Promise<Outcome>;
+}
+
+/** A route with its types forgotten, as the table holds it. */
+export type Route = Omit<RouteSpec, 'handle'> & { handle(call: Call<never, never>): Promise<Outcome> };
+
+/** Declares a route; the types of body and query follow from the schemas. */
+export function route<Body extends z.ZodType, Query extends z.ZodType>(spec: RouteSpec<Body, Query>): Route {
+  return spec as unknown as Route;
+}
+
+export const defaultMaxBodyBytes = 256 * 1024;
+
+export interface Match {
+  route: Route;
+  params: Record<string, string>;
+}
+
+interface Node {
+  fixed: Map<string, Node>;
+  variable: Node | undefined;
+  routes: Map<Method, { route: Route; names: string[] }>;
+}
+
+const emptyNode = (): Node => ({ fixed: new Map(), variable: undefined, routes: new Map() });
+
+/** Builds the look-up from method and path to route. Fixed segments win over parameters. */
+export function createRouteTable(routes: readonly Route[]) {
+  const root = emptyNode();
+  for (const entry of routes) insert(root, entry);
+  return {
+    routes,
+    /** The route and its percent-decoded parameters, or undefined when no path and method fit. */
+    match(method: Method, path: string): Match | undefined {
+      const segments = path.split('/');
+      const values: string[] = [];
+      const node = walk(root, segments, 1, values, method);
+      const found = node?.routes.get(method);
+      if (!found) return undefined;
+      const params: Record<string, string> = {};
+      for (const [index, name] of found.names.entries()) params[name] = values[index] ?? '';
+      return { route: found.route, params };
+    },
+  };
+}
+
+export type RouteTable = ReturnType<typeof createRouteTable>;
+
+function insert(root: Node, entry: Route): void {
+  let node = root;
+  const names: string[] = [];
+  for (const segment of entry.path.split('/').slice(1)) {
+    const name = /^\{(\w+)\}$/.exec(segment)?.[1];
+    if (name !== undefined) {
+      names.push(name);
+      node = node.variable ??= emptyNode();
+    } else {
+      let next = node.fixed.get(segment);
+      if (!next) node.fixed.set(segment, (next = emptyNode()));
+      node = next;
+    }
+  }
+  if (node.routes.has(entry.method)) throw new Error(`two routes for ${entry.method} ${entry.path}`);
+  node.routes.set(entry.method, { route: entry, names });
+}
+
+function walk(node: Node, segments: string[], at: number, values: string[], method: Method): Node | undefined {
+  if (at === segments.length) return node.routes.has(method) ? node : undefined;
+  const segment = segments[at] ?? '';
+  const fixed = node.fixed.get(segment);
+  if (fixed) {
+    const found = walk(fixed, segments, at + 1, values, method);
+    if (found) return found;
+  }
+  if (!node.variable || segment === '') return undefined;
+  const depth = values.length;
+  const decoded = decode(segment);
+  if (decoded === undefined) return undefined;
+  values.push(decoded);
+  const found = walk(node.variable, segments, at + 1, values, method);
+  if (!found) values.length = depth;
+  return found;
+}
+
+function decode(segment: string): string | undefined {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,46 @@
+import { randomFillSync } from 'node:crypto';
+
+const pool = Buffer.alloc(8192);
+let used = pool.length;
+const hex: string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+let lastMs = 0;
+let counter = 0;
+
+function randomByte(): number {
+  if (used >= pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  return pool[used++] ?? 0;
+}
+
+function randomHex(bytes: number): string {
+  let text = '';
+  for (let i = 0; i < bytes; i += 1) text += hex[randomByte()];
+  return text;
+}
+
+/**
+ * A UUIDv7 in lower case (RFC 9562 §5.7): 48 bits of Unix milliseconds, 12 bits of a counter that keeps the ids of one process
+ * in order within a millisecond, 62 random bits.
+ */
+export function newId(now: number = Date.now()): string {
+  if (now > lastMs) {
+    lastMs = now;
+    counter = ((randomByte() & 0x07) << 8) | randomByte();
+  } else if (counter === 0xfff) {
+    lastMs += 1;
+    counter = 0;
+  } else counter += 1;
+  const time = lastMs.toString(16).padStart(12, '0');
+  const sequence = (0x7000 | counter).toString(16);
+  const variant = hex[0x80 | (randomByte() & 0x3f)];
+  return `${time.slice(0, 8)}-${time.slice(8)}-${sequence}-${variant}${randomHex(1)}-${randomHex(6)}`;
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Whether the text is a UUID of any version in lower case, the only spelling that the service uses. */
+export function isId(text: string): boolean {
+  return text.length === 36 && uuidPattern.test(text);
+}

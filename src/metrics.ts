@@ -1,0 +1,49 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+
+const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Every figure that the service shows under /metrics; names are the public interface. */
+export function createMetrics() {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const requests = new Histogram({ name: 'http_request_seconds', help: 'Time from request to reply', labelNames: ['route', 'status'], buckets: secondsBuckets, registers });
+  const refusals = new Counter({ name: 'http_refusals_total', help: 'Replies with an error, by code', labelNames: ['code'], registers });
+  const intake = new Counter({ name: 'intake_submissions_total', help: 'Submissions by outcome of the intake', labelNames: ['outcome'], registers });
+  const intakeTick = new Histogram({ name: 'intake_batch_seconds', help: 'Time of one group commit', buckets: secondsBuckets, registers });
+  const intakeSize = new Histogram({ name: 'intake_batch_submissions', help: 'Submissions in one group commit', buckets: [1, 2, 5, 10, 25, 50, 100, 250, 500], registers });
+  const batchRows = new Histogram({ name: 'ingest_batch_rows', help: 'Rows in one insert', buckets: [1, 10, 100, 1000, 5000, 10_000, 25_000, 50_000], registers });
+  const batchSeconds = new Histogram({ name: 'ingest_insert_seconds', help: 'Time of one insert', buckets: secondsBuckets, registers });
+  const retries = new Counter({ name: 'ingest_retries_total', help: 'Inserts that were tried again', registers });
+  const deadLetters = new Counter({ name: 'ingest_dead_letters_total', help: 'Rows moved to the dead-letter stream', registers });
+  const fenced = new Counter({ name: 'ingest_fenced_total', help: 'Writes refused because another owner took the shard', registers });
+  const lag = new Gauge({ name: 'ingest_lag_entries', help: 'Stream entries not yet in ClickHouse', labelNames: ['shard'], registers });
+  const oldest = new Gauge({ name: 'ingest_oldest_unacknowledged_seconds', help: 'Age of the oldest entry not yet in ClickHouse', labelNames: ['shard'], registers });
+  const streamLength = new Gauge({ name: 'intake_stream_entries', help: 'Entries in the intake stream', labelNames: ['shard'], registers });
+  const actors = new Gauge({ name: 'survey_actors', help: 'Surveys held in memory', registers });
+  return {
+    registry,
+    requested: (route: string, status: number, seconds: number) => requests.observe({ route, status }, seconds),
+    refused: (code: string) => refusals.inc({ code }),
+    submitted: (outcome: string, count = 1) => intake.inc({ outcome }, count),
+    committed(submissions: number, seconds: number) {
+      intakeSize.observe(submissions);
+      intakeTick.observe(seconds);
+    },
+    inserted(rows: number, seconds: number) {
+      batchRows.observe(rows);
+      batchSeconds.observe(seconds);
+    },
+    insertRetried: () => retries.inc(),
+    deadLettered: (rows: number) => deadLetters.inc(rows),
+    ingestFenced: () => fenced.inc(),
+    shardState(shard: number, state: { lag: number; oldestSeconds: number; length: number }) {
+      lag.set({ shard }, state.lag);
+      oldest.set({ shard }, state.oldestSeconds);
+      streamLength.set({ shard }, state.length);
+    },
+    actorsHeld: (count: number) => actors.set(count),
+  };
+}
+
+export type Metrics = ReturnType<typeof createMetrics>;
