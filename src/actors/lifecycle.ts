@@ -1,0 +1,56 @@
+import { transition } from 'xstate';
+import type { Survey, SurveyWithQuestions } from '../domain/survey.ts';
+import type { OutboxEvent } from '../stores/postgres/surveys.ts';
+import { contextOf, stateOf, statusOfState, surveyMachine, type SurveyEffect, type SurveyEvent, type SurveyState } from './survey-machine.ts';
+
+export interface Move {
+  survey: SurveyWithQuestions;
+  events: OutboxEvent[];
+  isChanged: boolean;
+}
+
+export interface MoveContext {
+  nowMs: number;
+  /** Completed responses as the intake counts them, for quota.reached. */
+  completed: number;
+}
+
+/** Puts an event to the survey's machine and says what its row becomes and what must be announced. Pure. */
+export function moveSurvey(survey: SurveyWithQuestions, event: SurveyEvent, { nowMs, completed }: MoveContext): Move {
+  const before = surveyMachine.resolveState({ value: stateOf(survey, nowMs), context: contextOf(survey) });
+  const [after, actions] = transition(surveyMachine, before, event);
+  const status = statusOfState[after.value as SurveyState];
+  const { closedReason } = after.context;
+  if (status === survey.status && closedReason === survey.closedReason && actions.length === 0) return { survey, events: [], isChanged: false };
+  const moved = { ...survey, status, closedReason: status === 'CLOSED' ? closedReason : null, updatedAt: new Date(nowMs) };
+  const move: Move = { survey: moved, events: [], isChanged: status !== survey.status || moved.closedReason !== survey.closedReason };
+  for (const action of actions) apply(move, action.type as SurveyEffect, event, { nowMs, completed });
+  return move;
+}
+
+function apply(move: Move, effect: SurveyEffect, event: SurveyEvent, { nowMs, completed }: MoveContext): void {
+  const at = new Date(nowMs);
+  const isPublish = event.type === 'SET_STATUS' && event.by === 'publish';
+  if (effect === 'announcePublished' || (effect === 'announceIfPublish' && isPublish)) {
+    move.survey = { ...move.survey, publishedAt: at };
+    move.events.push(published(move.survey, at));
+  } else if (effect === 'stampClosed') move.survey = { ...move.survey, closedAt: at };
+  else if (effect === 'announceQuota') move.events.push(quotaReached(move.survey, completed, at));
+}
+
+function published(survey: Survey, at: Date): OutboxEvent {
+  return {
+    kind: 'survey.published',
+    cause: `published:${survey.id}:${survey.revision}`,
+    payload: { surveyId: survey.id, title: survey.title, publishedAt: at.toISOString() },
+  };
+}
+
+/** The revision names the filling: a survey that is opened again has a newer one. */
+function quotaReached(survey: Survey, completed: number, at: Date): OutboxEvent {
+  return {
+    kind: 'quota.reached',
+    cause: `quota:${survey.id}:${survey.revision}`,
+    payload: { surveyId: survey.id, quota: survey.responseQuota, responseCount: completed, reachedAt: at.toISOString() },
+  };
+}

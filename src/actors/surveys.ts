@@ -1,0 +1,188 @@
+import { createActor, type ActorRefFrom } from 'xstate';
+import { compileSurvey, type CompiledSurvey } from '../domain/answers.ts';
+import type { SurveyStatus, SurveyWithQuestions } from '../domain/survey.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Intake } from '../stores/redis/intake.ts';
+import type { SurveyChange, SurveyStore } from '../stores/postgres/surveys.ts';
+import { moveSurvey } from './lifecycle.ts';
+import { contextOf, stateOf, surveyMachine, type SurveyEvent } from './survey-machine.ts';
+
+/** A survey held in memory by this process: its actor and what a submission is checked against. */
+export interface HeldSurvey {
+  actor: ActorRefFrom<typeof surveyMachine>;
+  compiled: CompiledSurvey;
+  survey: SurveyWithQuestions;
+}
+
+export interface SurveyActorsDeps {
+  surveys: Pick<SurveyStore, 'load' | 'change'>;
+  intake: Pick<Intake, 'announce' | 'counts'>;
+  /** Counts from the response store, for an intake that has forgotten a survey. */
+  countResponses(surveyId: string): Promise<{ total: number; complete: number }>;
+  /** Tells the other processes that a survey has a new revision. */
+  broadcast(surveyId: string, revision: number): void;
+  now(): number;
+  log: Log;
+  metrics: Pick<Metrics, 'actorsHeld'>;
+}
+
+interface Slot {
+  held: HeldSurvey;
+  timer: NodeJS.Timeout | undefined;
+  usedAtMs: number;
+}
+
+const idleMs = 10 * 60_000;
+const sweepMs = 60_000;
+const unknownMs = 1000;
+/** Node fires timers beyond 2^31 ms at once, so a far date is reached in steps. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/**
+ * One actor a survey and process: looked up or started on first use, stopped when idle. The row in Postgres is the truth; an actor is
+ * rebuilt from it whenever the intake or another process says that there is a newer revision.
+ */
+export function createSurveyActors(deps: SurveyActorsDeps) {
+  const slots = new Map<string, Slot>();
+  const loading = new Map<string, Promise<HeldSurvey | undefined>>();
+  const unknownUntil = new Map<string, number>();
+
+  const stop = (slot: Slot) => {
+    clearTimeout(slot.timer);
+    slot.held.actor.stop();
+  };
+
+  const hold = (survey: SurveyWithQuestions): HeldSurvey => {
+    const known = slots.get(survey.id);
+    if (known && known.held.survey.revision > survey.revision) return known.held;
+    if (known) stop(known);
+    const actor = createActor(surveyMachine, {
+      input: contextOf(survey),
+      snapshot: surveyMachine.resolveState({ value: stateOf(survey, deps.now()), context: contextOf(survey) }),
+    }).start();
+    const slot: Slot = { held: { actor, compiled: compileSurvey(survey), survey }, timer: undefined, usedAtMs: deps.now() };
+    slots.set(survey.id, slot);
+    unknownUntil.delete(survey.id);
+    armTimer(slot);
+    deps.metrics.actorsHeld(slots.size);
+    return slot.held;
+  };
+
+  const drop = (surveyId: string) => {
+    const slot = slots.get(surveyId);
+    if (slot) stop(slot);
+    slots.delete(surveyId);
+    deps.metrics.actorsHeld(slots.size);
+  };
+
+  const armTimer = (slot: Slot) => {
+    const { survey, actor } = slot.held;
+    const now = deps.now();
+    const next = [survey.startsAt?.getTime(), survey.endsAt?.getTime()].filter((ms): ms is number => ms !== undefined && ms > now).sort((a, b) => a - b)[0];
+    if (next === undefined || survey.status === 'DRAFT' || survey.status === 'CLOSED') return;
+    slot.timer = setTimeout(() => {
+      actor.send({ type: 'TIME_CAME', nowMs: deps.now() });
+      armTimer(slot);
+      if (actor.getSnapshot().value === 'closed') void move(survey.id, { type: 'TIME_CAME', nowMs: deps.now() }).catch((error: unknown) => deps.log.warn({ err: error, surveyId: survey.id }, 'closing at the end time failed; the sweeper will'));
+    }, Math.min(next - now, longestTimerMs));
+    slot.timer.unref();
+  };
+
+  const load = async (surveyId: string): Promise<HeldSurvey | undefined> => {
+    const survey = await deps.surveys.load(surveyId);
+    if (survey) return hold(survey);
+    drop(surveyId);
+    if (unknownUntil.size > 10_000) unknownUntil.clear();
+    unknownUntil.set(surveyId, deps.now() + unknownMs);
+    return undefined;
+  };
+
+  /** Reads the row again; calls that come while it is being read share the answer. */
+  const sync = (surveyId: string): Promise<HeldSurvey | undefined> => {
+    const known = loading.get(surveyId);
+    if (known) return known;
+    const work = load(surveyId).finally(() => loading.delete(surveyId));
+    loading.set(surveyId, work);
+    return work;
+  };
+
+  /** Writes the survey's present revision to the intake. Counts are only asked for when the intake may not know the survey. */
+  const announce = async (survey: SurveyWithQuestions): Promise<void> => {
+    const known = await deps.intake.counts(survey.id);
+    const stored = known ? undefined : await deps.countResponses(survey.id);
+    const counts = { total: known?.total ?? stored?.total ?? 0, completed: known?.completed ?? stored?.complete ?? 0 };
+    await deps.intake.announce({
+      surveyId: survey.id, revision: survey.revision, quota: survey.responseQuota, codePositions: survey.slotCounts.codes, ...counts,
+    });
+    deps.broadcast(survey.id, survey.revision);
+  };
+
+  /** Saves a change, then tells this process, the intake and the others. A failed announcement is healed by the outbox. */
+  const change = async (surveyId: string, decide: (current: SurveyWithQuestions) => SurveyChange | undefined | Promise<SurveyChange | undefined>) => {
+    const survey = await deps.surveys.change(surveyId, decide);
+    hold(survey);
+    await announce(survey).catch((error: unknown) => deps.log.warn({ err: error, surveyId }, 'a revision could not be announced; the outbox will'));
+    return survey;
+  };
+
+  const move = async (surveyId: string, event: SurveyEvent, edit: (current: SurveyWithQuestions) => SurveyWithQuestions = (current) => current): Promise<SurveyWithQuestions> => {
+    const counts = await deps.intake.counts(surveyId).catch(() => undefined);
+    return change(surveyId, (current) => {
+      const edited = edit(current);
+      const isFull = edited.responseQuota !== null && counts !== undefined && counts.completed >= edited.responseQuota;
+      if (event.type === 'QUOTA_FILLED' && counts !== undefined && !isFull) return undefined;
+      const nowMs = deps.now();
+      const told = event.type === 'SET_STATUS' ? { ...event, isFull } : event;
+      const result = moveSurvey(edited, told, { nowMs, completed: counts?.completed ?? edited.responseQuota ?? 0 });
+      if (!result.isChanged && edited === current) return undefined;
+      return { survey: result.survey, isWordingChanged: edited.title !== current.title || edited.description !== current.description, events: result.events };
+    });
+  };
+
+  const sweeper = setInterval(() => {
+    const now = deps.now();
+    for (const [surveyId, slot] of slots) if (now - slot.usedAtMs > idleMs) drop(surveyId);
+    for (const [surveyId, until] of unknownUntil) if (now > until) unknownUntil.delete(surveyId);
+  }, sweepMs);
+  sweeper.unref();
+
+  return {
+    /** The survey's actor, started if need be; undefined when there is no such survey. */
+    lookUp: async (surveyId: string): Promise<HeldSurvey | undefined> => {
+      const slot = slots.get(surveyId);
+      const now = deps.now();
+      if (slot) {
+        slot.usedAtMs = now;
+        return slot.held;
+      }
+      if ((unknownUntil.get(surveyId) ?? 0) > now) return undefined;
+      return sync(surveyId);
+    },
+    sync,
+    announce,
+    change,
+    /** A newly created survey: held, and made known to the intake. */
+    adopt: async (survey: SurveyWithQuestions): Promise<void> => {
+      hold(survey);
+      await announce(survey).catch((error: unknown) => deps.log.warn({ err: error, surveyId: survey.id }, 'a new survey could not be announced; its first submission will'));
+    },
+    /** Another process says that there is a newer revision. */
+    heard: (surveyId: string, revision: number): void => {
+      const slot = slots.get(surveyId);
+      if (slot && slot.held.survey.revision < revision) void sync(surveyId).catch(() => drop(surveyId));
+    },
+    forget: drop,
+    setStatus: (surveyId: string, status: SurveyStatus, by: 'update' | 'publish', edit?: (current: SurveyWithQuestions) => SurveyWithQuestions) =>
+      move(surveyId, { type: 'SET_STATUS', status, by, isFull: false, nowMs: deps.now() }, edit),
+    timeCame: (surveyId: string) => move(surveyId, { type: 'TIME_CAME', nowMs: deps.now() }),
+    quotaFilled: (surveyId: string) => move(surveyId, { type: 'QUOTA_FILLED' }),
+    stop: (): void => {
+      clearInterval(sweeper);
+      for (const slot of slots.values()) stop(slot);
+      slots.clear();
+    },
+  };
+}
+
+export type SurveyActors = ReturnType<typeof createSurveyActors>;

@@ -1,0 +1,55 @@
+import type { AnswerRow } from './questions/contract.ts';
+
+/** Everything of a stored response but its answers. */
+export interface ResponseHead {
+  surveyId: string;
+  responseId: string;
+  /** When it was first accepted; never changes. Unix milliseconds. */
+  submittedAtMs: number;
+  /** Grows with each merge of a partial response; the highest counts. */
+  version: number;
+  surveyVersion: number;
+  isComplete: boolean;
+  /** 0: not complete. */
+  completedAtMs: number;
+  /** −1: not known. */
+  durationMs: number;
+  language: string;
+  respondent: string;
+  metadata: Readonly<Record<string, string>>;
+}
+
+/** The version of a tombstone: above every other. */
+export const tombstoneVersion = 4_294_967_295;
+
+/**
+ * A response as one line of JSONCompactEachRow, in the column order of the `responses` table. Encoded once, at acceptance; the ingest
+ * only joins lines. Trailing empty code positions are left out (missing columns count as 0).
+ */
+export function encodeResponse(head: ResponseHead, row: AnswerRow): string {
+  let used = row.codes.length;
+  while (used > 0 && row.codes[used - 1] === 0) used -= 1;
+  const codes = used === row.codes.length ? row.codes : row.codes.slice(0, used);
+  return `["${head.surveyId}","${head.responseId}",${head.submittedAtMs},${head.version},0,${head.surveyVersion},${head.isComplete ? 1 : 0},${
+    head.completedAtMs},${head.durationMs},${JSON.stringify(head.language)},${head.respondent === '' ? '""' : JSON.stringify(head.respondent)},${
+    JSON.stringify(head.metadata)},${JSON.stringify(row.numbers)},${JSON.stringify(row.texts)}${codes.length > 0 ? `,${codes.join(',')}` : ''}]`;
+}
+
+/** The line that ends a response for good: same key, highest version, no content. */
+export function encodeTombstone(surveyId: string, responseId: string, submittedAtMs: number): string {
+  return `["${surveyId}","${responseId}",${submittedAtMs},${tombstoneVersion},1,0,0,0,-1,"","",{},[],[]]`;
+}
+
+const codesFrom = 14;
+
+/** The reverse of the two above. */
+export function decodeResponse(line: string): { head: ResponseHead; row: AnswerRow; isDeleted: boolean } {
+  const cells: unknown = JSON.parse(line);
+  if (!Array.isArray(cells) || cells.length < codesFrom) throw new Error('not a response row');
+  const [surveyId, responseId, submittedAtMs, version, isDeleted, surveyVersion, isComplete, completedAtMs, durationMs, language, respondent, metadata, numbers, texts] = cells;
+  return {
+    head: { surveyId, responseId, submittedAtMs, version, surveyVersion, isComplete: isComplete === 1, completedAtMs, durationMs, language, respondent, metadata },
+    row: { codes: cells.slice(codesFrom), numbers, texts },
+    isDeleted: isDeleted === 1,
+  };
+}

@@ -1,0 +1,88 @@
+import type { Finding } from '../errors.ts';
+
+/** A submission's fields beside its answers, read and checked; `answers` are checked against the survey later. */
+export interface Submission {
+  answers: unknown;
+  isComplete: boolean;
+  responseId: string | undefined;
+  resumeToken: string | undefined;
+  startedAtMs: number | undefined;
+  respondent: string | undefined;
+  metadata: Readonly<Record<string, string>> | undefined;
+  language: string | undefined;
+  surveyToken: string | undefined;
+}
+
+const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+const languagePattern = /^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/;
+const known = new Set(['answers', 'isComplete', 'responseId', 'resumeToken', 'startedAt', 'respondent', 'metadata', 'language', 'surveyToken']);
+const metadataPairs = 20;
+
+/** Reads a submission's body; every problem becomes a finding. Written by hand because it runs for every response. */
+export function readSubmission(value: unknown, findings: Finding[]): Submission | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    findings.push({ path: '', message: 'the body must be an object with `answers`' });
+    return undefined;
+  }
+  const body = value as Record<string, unknown>;
+  for (const key of Object.keys(body)) {
+    if (known.has(key)) continue;
+    findings.push({ path: key.slice(0, 100), message: 'this field is not known' });
+    if (findings.length >= 20) break;
+  }
+  if (!('answers' in body)) findings.push({ path: 'answers', message: 'is missing' });
+  return {
+    answers: body['answers'],
+    isComplete: readFlag(body['isComplete'], findings),
+    responseId: readText(body['responseId'], 'responseId', findings, (text) => (idPattern.test(text) ? undefined : 'must be a UUID in lower case')),
+    resumeToken: readText(body['resumeToken'], 'resumeToken', findings, (text) => (text.length <= 200 ? undefined : 'is too long')),
+    startedAtMs: readTime(body['startedAt'], findings),
+    respondent: readText(body['respondent'], 'respondent', findings, (text) => ([...text].length <= 200 ? undefined : 'must have at most 200 characters')),
+    metadata: readMetadata(body['metadata'], findings),
+    language: readText(body['language'], 'language', findings, (text) => (text.length <= 35 && languagePattern.test(text) ? undefined : 'must be a language tag such as en or zh-Hans')),
+    surveyToken: readText(body['surveyToken'], 'surveyToken', findings, (text) => (text.length <= 200 ? undefined : 'is too long')),
+  };
+}
+
+function readFlag(value: unknown, findings: Finding[]): boolean {
+  if (value === undefined) return true;
+  if (typeof value !== 'boolean') findings.push({ path: 'isComplete', message: 'must be true or false' });
+  return value !== false;
+}
+
+function readText(value: unknown, path: string, findings: Finding[], problemOf: (text: string) => string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  const problem = typeof value === 'string' ? problemOf(value) : 'must be a text';
+  if (problem !== undefined) findings.push({ path, message: problem });
+  return typeof value === 'string' ? value : undefined;
+}
+
+function readTime(value: unknown, findings: Finding[]): number | undefined {
+  if (value === undefined) return undefined;
+  const ms = typeof value === 'string' && value.length <= 40 && timePattern.test(value) ? Date.parse(value) : Number.NaN;
+  if (Number.isNaN(ms)) findings.push({ path: 'startedAt', message: 'must be an ISO 8601 time with its zone' });
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function readMetadata(value: unknown, findings: Finding[]): Record<string, string> | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    findings.push({ path: 'metadata', message: 'must be an object of texts' });
+    return undefined;
+  }
+  const pairs = Object.entries(value);
+  if (pairs.length > metadataPairs) findings.push({ path: 'metadata', message: `must have at most ${metadataPairs} pairs` });
+  for (const [key, text] of pairs.slice(0, metadataPairs)) {
+    if (key === '' || key.length > 100) findings.push({ path: 'metadata', message: 'a key must have 1 to 100 characters' });
+    else if (typeof text !== 'string' || text.length > 1000) findings.push({ path: `metadata.${key}`, message: 'must be a text of at most 1000 characters' });
+  }
+  return value as Record<string, string>;
+}
+
+const longestDurationMs = 30 * 24 * 3600 * 1000;
+
+/** From start to submission, held between 0 and 30 days (clocks of respondents are not to be trusted); −1 without a start. */
+export function durationMs(startedAtMs: number | undefined, submittedAtMs: number): number {
+  return startedAtMs === undefined ? -1 : Math.min(Math.max(0, submittedAtMs - startedAtMs), longestDurationMs);
+}

@@ -1,0 +1,73 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Everything derived from SECRETS_KEY; each purpose has a key of its own (HKDF-SHA-256, RFC 5869). */
+export interface Secrets {
+  /** A resume token for a response: the same for every process, nothing to store. */
+  resumeToken(surveyId: string, responseId: string): string;
+  isResumeToken(surveyId: string, responseId: string, token: string): boolean;
+  /** A client address as the limits know it: cannot be turned back without the key. */
+  disguise(address: string): string;
+  /** AES-256-GCM with a random 96-bit nonce; `context` is bound as additional data. */
+  seal(text: string, context: string): Buffer;
+  /** Throws when the bytes were changed or belong to another context. */
+  open(sealed: Uint8Array, context: string): string;
+}
+
+const nonceBytes = 12;
+const tagBytes = 16;
+const disguisesKept = 20_000;
+
+export function createSecrets(masterKey: string): Secrets {
+  const key = (purpose: string) => Buffer.from(hkdfSync('sha256', masterKey, 'survey-service', purpose, 32));
+  const [resumeKey, addressKey, sealKey] = [key('resume token'), key('address'), key('seal')];
+  const disguises = new Map<string, string>();
+  const mac = (macKey: Buffer, text: string) => createHmac('sha256', macKey).update(text).digest();
+  const resumeToken = (surveyId: string, responseId: string) => mac(resumeKey, `${surveyId}/${responseId}`).toString('base64url');
+  return {
+    resumeToken,
+    isResumeToken: (surveyId, responseId, token) => isSameText(resumeToken(surveyId, responseId), token),
+    disguise(address) {
+      let known = disguises.get(address);
+      if (known === undefined) {
+        known = mac(addressKey, address).toString('base64url').slice(0, 16);
+        if (disguises.size >= disguisesKept) disguises.clear();
+        disguises.set(address, known);
+      }
+      return known;
+    },
+    seal(text, context) {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(Buffer.from(context));
+      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      return Buffer.concat([nonce, cipher.getAuthTag(), body]);
+    },
+    open(sealed, context) {
+      const bytes = Buffer.from(sealed);
+      const decipher = createDecipheriv('aes-256-gcm', sealKey, bytes.subarray(0, nonceBytes)).setAAD(Buffer.from(context));
+      decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+      return Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]).toString('utf8');
+    },
+  };
+}
+
+/** Compares without telling by its time how much is the same. */
+export function isSameText(expected: string, given: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** A secret of this installation: made on first use and kept in DATA_DIR, readable by its owner only. */
+export function keptSecret(dataDir: string, name: string, make: () => string = () => randomBytes(32).toString('base64url')): string {
+  const folder = join(dataDir, 'keys');
+  const path = join(folder, name);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  try {
+    // `wx`: of two processes that start together one writes, the other reads.
+    writeFileSync(path, make(), { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+  return readFileSync(path, 'utf8').trim();
+}

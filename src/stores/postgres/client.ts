@@ -1,0 +1,53 @@
+import postgres from 'postgres';
+import { Problem, unavailable } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+
+export type Sql = postgres.Sql<{ bigint: number }>;
+export type Tx = postgres.TransactionSql<{ bigint: number }>;
+
+/** Node and server codes that say "away", not "wrong". */
+const awayCodes = new Set([
+  'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND',
+  '57P01', '57P02', '57P03', '08006', '08001', '53300', '57014', '55P03', '53100',
+]);
+
+export function isPostgresAway(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' && awayCodes.has(error.code);
+}
+
+/**
+ * Opens the control plane's pool. Whole numbers of 64 bits arrive as numbers (none of ours passes 2^53).
+ * Statements are bounded to 10 s, waiting for a connection to 5 s.
+ */
+export function createPostgres(url: string, { log, poolSize = 10 }: { log: Log; poolSize?: number }): Sql {
+  return postgres(url, {
+    max: poolSize,
+    connect_timeout: 5,
+    idle_timeout: 300,
+    backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
+    connection: { statement_timeout: 10_000, lock_timeout: 5000, application_name: 'survey-service' },
+    onnotice: (notice) => log.debug({ notice: notice.message }, 'postgres notice'),
+    types: { bigint: { to: 20, from: [20], serialize: (value: number) => String(value), parse: Number } },
+  });
+}
+
+/**
+ * Runs a step against the control plane. While the database is away the caller gets SERVICE_UNAVAILABLE within the bounds above;
+ * problems of the table pass through untouched.
+ */
+export async function withPostgres<T>(step: () => Promise<T>): Promise<T> {
+  try {
+    return await bounded(step(), 6000);
+  } catch (error) {
+    if (error instanceof Problem || !isPostgresAway(error)) throw error;
+    throw unavailable('The control plane cannot be reached', 2, error);
+  }
+}
+
+function bounded<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unavailable('The control plane did not answer in time')), ms);
+  });
+  return Promise.race([work, tooLong]).finally(() => clearTimeout(timer));
+}

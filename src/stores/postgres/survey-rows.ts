@@ -1,0 +1,75 @@
+import type { ClosedReason, MatrixRow, Option, Question, QuestionSettings, Slots, Survey, SurveyStatus, Visibility } from '../../domain/survey.ts';
+import type { QuestionTypeName } from '../../domain/questions/registry.ts';
+
+/** A row of `surveys` as postgres.js gives it. */
+export interface SurveyRow {
+  id: string;
+  owner_id: string;
+  title: string;
+  description: string | null;
+  status: SurveyStatus;
+  closed_reason: ClosedReason | null;
+  is_anonymous: boolean;
+  visibility: Visibility;
+  access_token: string | null;
+  response_quota: number | null;
+  submission_rate_limit: number | null;
+  starts_at: Date | null;
+  ends_at: Date | null;
+  ai_enabled: boolean;
+  language: string;
+  retention_days: number | null;
+  created_at: Date;
+  updated_at: Date;
+  published_at: Date | null;
+  closed_at: Date | null;
+  version: number;
+  revision: number;
+  code_slots: number;
+  number_slots: number;
+  text_slots: number;
+}
+
+export interface QuestionRow {
+  id: string;
+  survey_id: string;
+  type: QuestionTypeName;
+  text: string;
+  description: string | null;
+  is_required: boolean;
+  position: number;
+  options: Option[];
+  rows: MatrixRow[];
+  settings: QuestionSettings;
+  slots: Slots;
+  is_hidden: boolean;
+}
+
+export function surveyOf(row: SurveyRow): Survey {
+  return {
+    id: row.id, ownerId: row.owner_id, title: row.title, description: row.description, status: row.status, closedReason: row.closed_reason,
+    isAnonymous: row.is_anonymous, visibility: row.visibility, accessToken: row.access_token, responseQuota: row.response_quota,
+    submissionRateLimit: row.submission_rate_limit, startsAt: row.starts_at, endsAt: row.ends_at, aiEnabled: row.ai_enabled,
+    language: row.language, retentionDays: row.retention_days, createdAt: row.created_at, updatedAt: row.updated_at,
+    publishedAt: row.published_at, closedAt: row.closed_at, version: row.version, revision: row.revision,
+    slotCounts: { codes: row.code_slots, numbers: row.number_slots, texts: row.text_slots },
+  };
+}
+
+export function surveyColumns(survey: Survey) {
+  return {
+    id: survey.id, owner_id: survey.ownerId, title: survey.title, description: survey.description, status: survey.status,
+    closed_reason: survey.closedReason, is_anonymous: survey.isAnonymous, visibility: survey.visibility, access_token: survey.accessToken,
+    response_quota: survey.responseQuota, submission_rate_limit: survey.submissionRateLimit, starts_at: survey.startsAt, ends_at: survey.endsAt,
+    ai_enabled: survey.aiEnabled, language: survey.language, retention_days: survey.retentionDays, created_at: survey.createdAt,
+    updated_at: survey.updatedAt, published_at: survey.publishedAt, closed_at: survey.closedAt, version: survey.version, revision: survey.revision,
+    code_slots: survey.slotCounts.codes, number_slots: survey.slotCounts.numbers, text_slots: survey.slotCounts.texts,
+  };
+}
+
+export function questionOf(row: QuestionRow): Question {
+  return {
+    id: row.id, surveyId: row.survey_id, type: row.type, text: row.text, description: row.description, isRequired: row.is_required,
+    order: row.position, options: row.options, rows: row.rows, settings: row.settings, slots: row.slots, isHidden: row.is_hidden,
+  };
+}

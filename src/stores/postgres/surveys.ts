@@ -1,0 +1,182 @@
+import type { Question, Survey, SurveyStatus, SurveyWithQuestions } from '../../domain/survey.ts';
+import { notFound } from '../../errors.ts';
+import { withPostgres, type Sql, type Tx } from './client.ts';
+import { questionOf, surveyColumns, surveyOf, type QuestionRow, type SurveyRow } from './survey-rows.ts';
+
+/** Something that others must be told of because of a committed change. `cause`: at most one event a cause. */
+export interface OutboxEvent {
+  kind: string;
+  cause?: string;
+  payload: Readonly<Record<string, unknown>>;
+}
+
+/** What a change makes of a survey. Questions that are the same object as before are not written. */
+export interface SurveyChange {
+  survey: SurveyWithQuestions;
+  isWordingChanged: boolean;
+  events?: readonly OutboxEvent[];
+}
+
+export interface SurveyListQuery {
+  /** Only what this user may see; null: everything (ADMIN). */
+  userId: string | null;
+  status?: SurveyStatus | undefined;
+  search?: string | undefined;
+  sort: 'createdAt' | 'title' | 'responseCount';
+  isDescending: boolean;
+  page: number;
+  limit: number;
+}
+
+export type SurveyListItem = Survey & { responseCount: number };
+
+export function createSurveyStore(sql: Sql) {
+  const questionsOf = async (db: Sql | Tx, surveyId: string): Promise<Question[]> =>
+    (await db<QuestionRow[]>`SELECT * FROM questions WHERE survey_id = ${surveyId} ORDER BY position, id`).map(questionOf);
+  return {
+    /** The survey without its questions. */
+    find: (id: string): Promise<Survey | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL`;
+        return row && surveyOf(row);
+      }),
+
+    findByQuestion: (questionId: string): Promise<Survey | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<SurveyRow[]>`
+          SELECT s.* FROM surveys s JOIN questions q ON q.survey_id = s.id WHERE q.id = ${questionId} AND NOT q.is_hidden AND s.deleted_at IS NULL`;
+        return row && surveyOf(row);
+      }),
+
+    load: (id: string): Promise<SurveyWithQuestions | undefined> =>
+      withPostgres(async () => {
+        // One snapshot for both, or a concurrent change could pair a new survey row with old questions.
+        return sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
+          const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL`;
+          return row && { ...surveyOf(row), questions: await questionsOf(tx, id) };
+        });
+      }),
+
+    list: (query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> => withPostgres(() => listSurveys(sql, query)),
+
+    create: (survey: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<void> =>
+      withPostgres(async () => {
+        await sql.begin(async (tx) => {
+          await tx`INSERT INTO surveys ${tx(surveyColumns(survey))}`;
+          await tx`INSERT INTO survey_counts (survey_id) VALUES (${survey.id})`;
+          await writeQuestions(tx, survey.questions);
+          await writeVersion(tx, survey);
+          await writeOutbox(tx, events);
+        });
+      }),
+
+    /**
+     * Changes a survey in one transaction: reads it under a lock, lets `decide` say what becomes of it, writes that with the next
+     * revision (and the next version where wording changed) and the events. Throws NOT_FOUND when there is no such survey;
+     * what `decide` throws rolls everything back. `decide` returning undefined leaves all as it was.
+     */
+    change: (id: string, decide: (current: SurveyWithQuestions, tx: Tx) => SurveyChange | undefined | Promise<SurveyChange | undefined>) =>
+      withPostgres(() =>
+        sql.begin(async (tx): Promise<SurveyWithQuestions> => {
+          const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL FOR UPDATE`;
+          if (!row) throw notFound('survey');
+          const current = { ...surveyOf(row), questions: await questionsOf(tx, id) };
+          const change = await decide(current, tx);
+          if (!change) return current;
+          return saveChange(tx, current, change);
+        }),
+      ),
+
+    /** Hides the survey from everybody; its data is erased by the pipeline that reads the event. */
+    remove: (id: string): Promise<void> =>
+      withPostgres(async () => {
+        await sql.begin(async (tx) => {
+          const [row] = await tx<{ revision: number }[]>`
+            UPDATE surveys SET deleted_at = now(), revision = revision + 1 WHERE id = ${id} AND deleted_at IS NULL RETURNING revision`;
+          if (!row) throw notFound('survey');
+          await writeOutbox(tx, [{ kind: 'survey.deleted', cause: `deleted:${id}`, payload: { surveyId: id, revision: row.revision } }]);
+        });
+      }),
+
+    memberRole: (surveyId: string, userId: string): Promise<'EDITOR' | 'VIEWER' | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<{ role: 'EDITOR' | 'VIEWER' }[]>`SELECT role FROM survey_members WHERE survey_id = ${surveyId} AND user_id = ${userId}`;
+        return row?.role;
+      }),
+
+    /** Surveys whose start or end has come but whose row does not say so yet. */
+    due: (now: Date): Promise<string[]> =>
+      withPostgres(async () => {
+        const rows = await sql<{ id: string }[]>`SELECT id FROM surveys WHERE deleted_at IS NULL AND status IN ('ACTIVE', 'PAUSED') AND ends_at <= ${now} LIMIT 100`;
+        return rows.map((row) => row.id);
+      }),
+
+    responseCount: (id: string): Promise<number> =>
+      withPostgres(async () => {
+        const [row] = await sql<{ responses: number }[]>`SELECT responses FROM survey_counts WHERE survey_id = ${id}`;
+        return row?.responses ?? 0;
+      }),
+
+    saveCounts: (counts: readonly { surveyId: string; responses: number; completed: number }[]): Promise<void> =>
+      withPostgres(async () => {
+        if (counts.length === 0) return;
+        await sql`
+          UPDATE survey_counts c SET responses = n.responses, completed = n.completed
+          FROM unnest(${counts.map((item) => item.surveyId)}::uuid[], ${counts.map((item) => item.responses)}::bigint[], ${counts.map((item) => item.completed)}::bigint[])
+            AS n (survey_id, responses, completed)
+          WHERE c.survey_id = n.survey_id AND (c.responses, c.completed) IS DISTINCT FROM (n.responses, n.completed)`;
+      }),
+  };
+}
+
+export type SurveyStore = ReturnType<typeof createSurveyStore>;
+
+async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyChange): Promise<SurveyWithQuestions> {
+  const saved: SurveyWithQuestions = {
+    ...change.survey,
+    revision: current.revision + 1,
+    version: current.version + (change.isWordingChanged ? 1 : 0),
+  };
+  await tx`UPDATE surveys SET ${tx(surveyColumns(saved))} WHERE id = ${saved.id}`;
+  const before = new Map(current.questions.map((question) => [question.id, question]));
+  await writeQuestions(tx, saved.questions.filter((question) => before.get(question.id) !== question));
+  if (change.isWordingChanged) await writeVersion(tx, saved);
+  await writeOutbox(tx, [{ kind: 'survey.changed', payload: { surveyId: saved.id, revision: saved.revision } }, ...(change.events ?? [])]);
+  return { ...saved, questions: [...saved.questions].sort((a, b) => a.order - b.order) };
+}
+
+async function writeQuestions(tx: Tx, questions: readonly Question[]): Promise<void> {
+  for (const question of questions) {
+    const columns = {
+      id: question.id, survey_id: question.surveyId, type: question.type, text: question.text, description: question.description,
+      is_required: question.isRequired, position: question.order, options: tx.json(question.options as never), rows: tx.json(question.rows as never),
+      settings: tx.json(question.settings as never), slots: tx.json(question.slots as never), is_hidden: question.isHidden,
+    };
+    await tx`INSERT INTO questions ${tx(columns)} ON CONFLICT (id) DO UPDATE SET ${tx(columns)}`;
+  }
+}
+
+async function writeVersion(tx: Tx, survey: SurveyWithQuestions): Promise<void> {
+  const definition = { title: survey.title, description: survey.description, language: survey.language, questions: survey.questions };
+  await tx`INSERT INTO survey_versions (survey_id, version, definition) VALUES (${survey.id}, ${survey.version}, ${tx.json(definition as never)})`;
+}
+
+export async function writeOutbox(tx: Tx, events: readonly OutboxEvent[]): Promise<void> {
+  for (const event of events)
+    await tx`INSERT INTO outbox (kind, cause, payload) VALUES (${event.kind}, ${event.cause ?? null}, ${tx.json(event.payload as never)}) ON CONFLICT (cause) DO NOTHING`;
+}
+
+async function listSurveys(sql: Sql, query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> {
+  const mine = query.userId === null ? sql`` : sql`AND (s.owner_id = ${query.userId} OR EXISTS (SELECT 1 FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = ${query.userId}))`;
+  const status = query.status === undefined ? sql`` : sql`AND s.status = ${query.status}`;
+  const pattern = `%${(query.search ?? '').replace(/[\\%_]/g, '\\$&')}%`;
+  const search = query.search === undefined ? sql`` : sql`AND (s.title ILIKE ${pattern} OR s.description ILIKE ${pattern})`;
+  const where = sql`WHERE s.deleted_at IS NULL ${mine} ${status} ${search}`;
+  const column = { createdAt: sql`s.created_at`, title: sql`lower(s.title)`, responseCount: sql`responses` }[query.sort];
+  const direction = query.isDescending ? sql`DESC` : sql`ASC`;
+  const rows = await sql<(SurveyRow & { responses: number })[]>`
+    SELECT s.*, coalesce(c.responses, 0) AS responses FROM surveys s LEFT JOIN survey_counts c ON c.survey_id = s.id
+    ${where} ORDER BY ${column} ${direction}, s.id ${direction} LIMIT ${query.limit} OFFSET ${(query.page - 1) * query.limit}`;
+  const [count] = await sql<{ total: number }[]>`SELECT count(*) AS total FROM surveys s ${where}`;
+  return { items: rows.map((row) => ({ ...surveyOf(row), responseCount: row.responses })), total: count?.total ?? 0 };
+}

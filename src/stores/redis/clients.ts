@@ -1,0 +1,34 @@
+import { Redis } from 'ioredis';
+import type { Log } from '../../log.ts';
+
+/** For the intake: a submission is refused rather than kept waiting, and never sent twice behind our back. */
+export function createIntakeRedis(url: string, log: Log): Redis {
+  return watched(
+    new Redis(url, {
+      enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0, commandTimeout: 2000,
+      connectTimeout: 2000, retryStrategy: (times) => Math.min(50 * times, 500), lazyConnect: true,
+    }),
+    log, 'intake',
+  );
+}
+
+/** For limits, messages between processes and other short questions: bounded waits, no offline queue. */
+export function createSharedRedis(url: string, log: Log): Redis {
+  return watched(
+    new Redis(url, {
+      enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: 1000, connectTimeout: 2000,
+      retryStrategy: (times) => Math.min(50 * times, 500), lazyConnect: true,
+    }),
+    log, 'shared',
+  );
+}
+
+/** For reads that block and for subscriptions: waits for as long as it takes. */
+export function createWaitingRedis(url: string, log: Log): Redis {
+  return watched(new Redis(url, { maxRetriesPerRequest: null, connectTimeout: 2000, retryStrategy: (times) => Math.min(50 * times, 500), lazyConnect: true }), log, 'waiting');
+}
+
+function watched(redis: Redis, log: Log, name: string): Redis {
+  redis.on('error', (error: Error) => log.warn({ err: error, redis: name }, 'redis connection trouble'));
+  return redis;
+}

@@ -1,0 +1,206 @@
+import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+import { assetPath } from '../../assets.ts';
+import { unavailable } from '../../errors.ts';
+import type { Metrics } from '../../metrics.ts';
+import { responseKey, surveyKey, type Shard, type Shards } from './shards.ts';
+
+/** One submission as the intake script takes it. */
+export interface Appendix {
+  surveyId: string;
+  /** The revision that the submission was checked against. */
+  revision: number;
+  /** '' = not to be counted (again). */
+  limitKey: string;
+  limit: number;
+  /** A refusal that was found before; the script still counts the limit and looks for a replay. */
+  refusal: string;
+  idempotencyKey: string;
+  digest: string;
+  isComplete: boolean;
+  responseId: string;
+  /** How many versions of the response the caller has seen; null: a new id of our own whose state nobody will ask for. */
+  seen: number | null;
+  row: string;
+  reply: string;
+  state: string;
+}
+
+export type AppendCode =
+  | 'ACCEPTED' | 'FILLED' | 'REPLAY' | 'MISMATCH' | 'LIMITED' | 'STALE' | 'REFUSED' | 'QUOTA' | 'CHANGED' | 'COMPLETE' | 'UNKNOWN';
+
+const codes: readonly AppendCode[] = ['ACCEPTED', 'FILLED', 'REPLAY', 'MISMATCH', 'LIMITED', 'STALE', 'REFUSED', 'QUOTA', 'CHANGED', 'COMPLETE', 'UNKNOWN'];
+
+export interface AppendResult {
+  code: AppendCode;
+  /** −1 where nothing was counted. */
+  remaining: number;
+  resetMs: number;
+  /** REPLAY: the first reply; REFUSED: the refusal. */
+  text: string;
+}
+
+/** A response's state in the intake, as a later submission needs it. */
+export interface ResponseState {
+  seen: number;
+  isDone: boolean;
+  surveyId: string;
+  data: string;
+}
+
+export interface SurveyFacts {
+  surveyId: string;
+  revision: number;
+  quota: number | null;
+  codePositions: number;
+  total: number;
+  completed: number;
+}
+
+const limitWindowMs = 60_000;
+/** How long a finished response's idempotency is remembered: the contract asks for 24 h at least. */
+export const doneTtlSeconds = 48 * 3600;
+/** How long a partial response can be resumed. */
+export const openTtlSeconds = 30 * 24 * 3600;
+const batchesInFlight = 2;
+const largestBatch = 1000;
+
+interface Waiting {
+  appendix: Appendix;
+  resolve(result: AppendResult): void;
+  reject(error: unknown): void;
+}
+
+type IntakeRedis = Redis & {
+  appendBatch(stream: string, ...args: (string | number)[]): Promise<[number, number, number, string][]>;
+  announceSurvey(key: string, ...args: (string | number)[]): Promise<number>;
+  removeResponse(stream: string, ...args: (string | number)[]): Promise<number>;
+};
+
+const script = (name: string): string => readFileSync(assetPath(`src/stores/redis/scripts/${name}.lua`), 'utf8');
+
+/**
+ * The door to the durable stream. All submissions of a tick travel in one atomic script a shard, and Redis syncs them to disk before it
+ * answers (`appendfsync always`), so the cost of a sync is shared. A failure of any kind is SERVICE_UNAVAILABLE: the submission may or
+ * may not be stored, and a repeat with the same key finds out.
+ */
+export function createIntake({ redis: plain, shards, metrics }: { redis: Redis; shards: Shards; metrics: Pick<Metrics, 'committed' | 'submitted'> }) {
+  const redis = plain as IntakeRedis;
+  redis.defineCommand('appendBatch', { numberOfKeys: 1, lua: script('append') });
+  redis.defineCommand('announceSurvey', { numberOfKeys: 1, lua: script('announce') });
+  redis.defineCommand('removeResponse', { numberOfKeys: 1, lua: script('remove') });
+  const lanes = shards.all.map((shard) => createLane(redis, shard, metrics));
+  return {
+    append: (appendix: Appendix): Promise<AppendResult> => {
+      const lane = lanes[shards.of(appendix.surveyId).index];
+      if (!lane) throw new Error('no lane for shard');
+      return lane(appendix);
+    },
+
+    /** The state of a response that may be continued. Its survey names the shard. */
+    state: async (surveyId: string, responseId: string): Promise<ResponseState | undefined> => {
+      const [seen, done, survey, data] = await guarded(redis.hmget(responseKey(shards.of(surveyId), responseId), 'n', 'done', 'survey', 'data'));
+      if (typeof seen !== 'string') return undefined;
+      return { seen: Number(seen), isDone: done === '1', surveyId: survey ?? '', data: data ?? '' };
+    },
+
+    /** Tells the intake a survey's present revision and quota; older news are ignored. */
+    announce: async (facts: SurveyFacts): Promise<boolean> => {
+      const key = surveyKey(shards.of(facts.surveyId), facts.surveyId);
+      return (await guarded(redis.announceSurvey(key, facts.revision, facts.quota ?? '', facts.codePositions, facts.total, facts.completed))) === 1;
+    },
+
+    isKnown: async (surveyId: string): Promise<boolean> => (await guarded(redis.exists(surveyKey(shards.of(surveyId), surveyId)))) === 1,
+
+    /** Exact counts of accepted responses; undefined when the intake does not know the survey. */
+    counts: async (surveyId: string): Promise<{ total: number; completed: number } | undefined> => {
+      const [total, completed] = await guarded(redis.hmget(surveyKey(shards.of(surveyId), surveyId), 'total', 'completed'));
+      return typeof total === 'string' ? { total: Number(total), completed: Number(completed) } : undefined;
+    },
+
+    /** Appends a response's tombstone; false when it was deleted before. */
+    remove: async (removal: { surveyId: string; responseId: string; isComplete: boolean; row: string }): Promise<boolean> => {
+      const shard = shards.of(removal.surveyId);
+      return (await guarded(redis.removeResponse(shard.stream, shard.prefix, removal.surveyId, removal.responseId, removal.isComplete ? '1' : '0', removal.row, openTtlSeconds))) === 1;
+    },
+
+    forget: async (surveyId: string): Promise<void> => void (await guarded(redis.del(surveyKey(shards.of(surveyId), surveyId)))),
+  };
+}
+
+export type Intake = ReturnType<typeof createIntake>;
+
+async function guarded<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw unavailable('Responses cannot be stored durably right now', 2, error);
+  }
+}
+
+/** One shard's queue: while a batch is on its way, later submissions gather for the next. */
+function createLane(redis: IntakeRedis, shard: Shard, metrics: Pick<Metrics, 'committed' | 'submitted'>) {
+  let waiting: Waiting[] = [];
+  let inFlight = 0;
+  let isScheduled = false;
+
+  const flush = () => {
+    isScheduled = false;
+    while (waiting.length > 0 && inFlight < batchesInFlight) {
+      const batch = waiting.length > largestBatch ? waiting.splice(0, largestBatch) : waiting;
+      if (batch === waiting) waiting = [];
+      inFlight += 1;
+      void send(batch).finally(() => {
+        inFlight -= 1;
+        if (waiting.length > 0) flush();
+      });
+    }
+  };
+
+  const send = async (batch: Waiting[]): Promise<void> => {
+    const startedAt = performance.now();
+    try {
+      const results = await redis.appendBatch(shard.stream, ...encodeBatch(shard, batch));
+      metrics.committed(batch.length, (performance.now() - startedAt) / 1000);
+      for (const [index, item] of batch.entries()) settle(item, results[index]);
+    } catch (error) {
+      const problem = unavailable('Responses cannot be stored durably right now', 2, error);
+      for (const item of batch) item.reject(problem);
+    }
+  };
+
+  return (appendix: Appendix): Promise<AppendResult> =>
+    new Promise((resolve, reject) => {
+      waiting.push({ appendix, resolve, reject });
+      if (isScheduled) return;
+      isScheduled = true;
+      setImmediate(flush);
+    });
+}
+
+function settle(item: Waiting, result: [number, number, number, string] | undefined): void {
+  const code = result && codes[result[0]];
+  if (!result || !code) return item.reject(new Error('the intake script answered short'));
+  item.resolve({ code, remaining: result[1], resetMs: result[2], text: result[3] });
+}
+
+function encodeBatch(shard: Shard, batch: readonly Waiting[]): (string | number)[] {
+  const surveys = new Map<string, number>();
+  const heads: (string | number)[] = [];
+  const fields: (string | number)[] = [];
+  for (const { appendix: item } of batch) {
+    // Two revisions of one survey may meet in a batch while it is being changed: each pair is looked at by itself.
+    const name = `${item.surveyId} ${item.revision}`;
+    let index = surveys.get(name);
+    if (index === undefined) {
+      index = surveys.size + 1;
+      surveys.set(name, index);
+      heads.push(item.surveyId, item.revision);
+    }
+    fields.push(
+      index, item.limitKey, item.limit, item.refusal, item.idempotencyKey, item.digest, item.isComplete ? '1' : '0', item.responseId,
+      item.seen === null ? '' : item.seen, item.row, item.reply, item.state,
+    );
+  }
+  return [shard.prefix, limitWindowMs, doneTtlSeconds, openTtlSeconds, surveys.size, ...heads, ...fields];
+}

@@ -1,0 +1,23 @@
+-- Writes only a shard's present owner may make. KEYS[1] the owner's key. ARGV: prefix, name, fence, what, …
+--   'begin', manifest          : notes the batch before it is inserted
+--   'bury', mark, reason, rows : keeps rows that cannot be stored; once a mark
+--   'end', last id, keep from  : the batch is stored and told; trims what is older than `keep from`
+--   'release'                  : gives the shard up
+-- Returns 1, or 0 when another process owns the shard by now.
+local holder = redis.call('HMGET', KEYS[1], 'name', 'fence')
+if holder[1] ~= ARGV[2] or holder[2] ~= ARGV[3] then return 0 end
+local prefix, what = ARGV[1], ARGV[4]
+if what == 'begin' then
+  redis.call('SET', prefix .. 'manifest', ARGV[5])
+elseif what == 'bury' then
+  if redis.call('SET', prefix .. 'buried:' .. ARGV[5], '1', 'NX', 'EX', 864000) then
+    redis.call('XADD', prefix .. 'dead', '*', 'reason', ARGV[6], 'rows', ARGV[7])
+  end
+elseif what == 'end' then
+  redis.call('SET', prefix .. 'acked', ARGV[5])
+  redis.call('DEL', prefix .. 'manifest')
+  if ARGV[6] ~= '' then redis.call('XTRIM', prefix .. 'stream', 'MINID', ARGV[6]) end
+elseif what == 'release' then
+  redis.call('DEL', KEYS[1])
+end
+return 1

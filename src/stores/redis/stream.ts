@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+import { assetPath } from '../../assets.ts';
+import type { Shard } from './shards.ts';
+
+/** One entry of a shard's stream: the submissions that one tick accepted. */
+export interface StreamEntry {
+  id: string;
+  /** Rows in it. */
+  count: number;
+  /** How many code positions its rows may use. */
+  codeColumns: number;
+  /** Surveys that its rows belong to. */
+  surveyIds: readonly string[];
+  /** Surveys whose quota was filled by it. */
+  filled: readonly string[];
+  /** JSONCompactEachRow lines, joined by line feeds. */
+  rows: Buffer;
+}
+
+/** What a batch is made of, written before it is inserted: after a crash exactly the same batch is sent again. */
+export interface Manifest {
+  from: string;
+  to: string;
+  entries: number;
+  rows: number;
+  codeColumns: number;
+  digest: string;
+  token: string;
+}
+
+export interface Ownership {
+  shard: Shard;
+  name: string;
+  fence: number;
+}
+
+export interface DeadLetter {
+  id: string;
+  reason: string;
+  rows: Buffer;
+}
+
+type StreamRedis = Redis & {
+  leaseShard(key: string, ...args: (string | number)[]): Promise<number>;
+  settleShard(key: string, ...args: (string | number | Buffer)[]): Promise<number>;
+};
+
+const script = (name: string): string => readFileSync(assetPath(`src/stores/redis/scripts/${name}.lua`), 'utf8');
+
+/** The consuming side of the intake's streams. */
+export function createStream(plain: Redis) {
+  const redis = plain as StreamRedis;
+  redis.defineCommand('leaseShard', { numberOfKeys: 1, lua: script('lease') });
+  redis.defineCommand('settleShard', { numberOfKeys: 1, lua: script('settle') });
+  const settle = async (owner: Ownership, ...args: (string | Buffer)[]): Promise<boolean> =>
+    (await redis.settleShard(`${owner.shard.prefix}owner`, owner.shard.prefix, owner.name, owner.fence, ...args)) === 1;
+  const range = async (key: string, from: string, to: string, count: number): Promise<StreamEntry[]> => {
+    const found: unknown = await redis.callBuffer('XRANGE', key, from, to, 'COUNT', String(count));
+    return Array.isArray(found) ? found.map(readEntry) : [];
+  };
+  return {
+    /** Takes or keeps the shard; undefined while another process holds it. */
+    async lease(shard: Shard, name: string, holdMs: number): Promise<Ownership | undefined> {
+      const fence = await redis.leaseShard(`${shard.prefix}owner`, shard.prefix, name, holdMs);
+      return fence > 0 ? { shard, name, fence } : undefined;
+    },
+    readAfter: (shard: Shard, id: string, count: number): Promise<StreamEntry[]> => range(shard.stream, `(${id}`, '+', count),
+    readRange: (shard: Shard, from: string, to: string, count: number): Promise<StreamEntry[]> => range(shard.stream, from, to, count),
+    acknowledged: async (shard: Shard): Promise<string> => (await redis.get(`${shard.prefix}acked`)) ?? '0-0',
+    async manifest(shard: Shard): Promise<Manifest | undefined> {
+      const text = await redis.get(`${shard.prefix}manifest`);
+      return text === null ? undefined : (JSON.parse(text) as Manifest);
+    },
+    begin: (owner: Ownership, manifest: Manifest): Promise<boolean> => settle(owner, 'begin', JSON.stringify(manifest)),
+    end: (owner: Ownership, lastId: string, keepFrom: string): Promise<boolean> => settle(owner, 'end', lastId, keepFrom),
+    bury: (owner: Ownership, mark: string, reason: string, rows: Buffer): Promise<boolean> => settle(owner, 'bury', mark, reason, rows),
+    release: (owner: Ownership): Promise<boolean> => settle(owner, 'release'),
+    /** The newest id of the shard, '0-0' when nothing was ever written. */
+    async newest(shard: Shard): Promise<string> {
+      const found: unknown = await redis.xrevrange(shard.stream, '+', '-', 'COUNT', 1);
+      const id: unknown = Array.isArray(found) && Array.isArray(found[0]) ? found[0][0] : undefined;
+      return typeof id === 'string' ? id : '0-0';
+    },
+    async state(shard: Shard): Promise<{ length: number; lag: number; oldestMs: number | undefined }> {
+      const acked = (await redis.get(`${shard.prefix}acked`)) ?? '0-0';
+      const [length, next] = await Promise.all([redis.xlen(shard.stream), redis.xrange(shard.stream, `(${acked}`, '+', 'COUNT', 1)]);
+      const first = next[0]?.[0];
+      // Entries before the acknowledged one are kept as a tail, so only those after it are counted, up to a bound.
+      const waiting = first === undefined ? 0 : (await redis.xrange(shard.stream, `(${acked}`, '+', 'COUNT', 1000)).length;
+      return { length, lag: waiting, oldestMs: first === undefined ? undefined : Number(first.split('-')[0]) };
+    },
+    async deadLetters(shard: Shard, count: number): Promise<DeadLetter[]> {
+      const found: unknown = await redis.callBuffer('XRANGE', `${shard.prefix}dead`, '-', '+', 'COUNT', String(count));
+      if (!Array.isArray(found)) return [];
+      return found.map((item: unknown) => {
+        const { id, fields } = readFields(item);
+        return { id, reason: fields.get('reason')?.toString() ?? '', rows: fields.get('rows') ?? Buffer.alloc(0) };
+      });
+    },
+    /** Puts buried rows back at the end of the stream and takes them out of the dead letters, in one step. */
+    async revive(shard: Shard, letter: DeadLetter, entry: { count: number; codeColumns: number; surveyIds: readonly string[] }): Promise<void> {
+      await redis
+        .multi()
+        .xadd(shard.stream, '*', 'n', entry.count, 'codes', entry.codeColumns, 'surveys', entry.surveyIds.join(','), 'filled', '', 'rows', letter.rows)
+        .xdel(`${shard.prefix}dead`, letter.id)
+        .exec();
+    },
+    isRemoved: async (shard: Shard, responseId: string): Promise<boolean> => (await redis.exists(`${shard.prefix}removed:${responseId}`)) === 1,
+  };
+}
+
+export type Stream = ReturnType<typeof createStream>;
+
+function readFields(item: unknown): { id: string; fields: Map<string, Buffer> } {
+  const [id, flat] = item as [Buffer, Buffer[]];
+  const fields = new Map<string, Buffer>();
+  for (let i = 0; i + 1 < flat.length; i += 2) fields.set(String(flat[i]), flat[i + 1] as Buffer);
+  return { id: id.toString(), fields };
+}
+
+const listOf = (field: Buffer | undefined): string[] => (field && field.length > 0 ? field.toString().split(',') : []);
+
+function readEntry(item: unknown): StreamEntry {
+  const { id, fields } = readFields(item);
+  return {
+    id, count: Number(fields.get('n')), codeColumns: Number(fields.get('codes')), surveyIds: listOf(fields.get('surveys')),
+    filled: listOf(fields.get('filled')), rows: fields.get('rows') ?? Buffer.alloc(0),
+  };
+}
+
+/** Stream ids compare as (milliseconds, sequence). */
+export function isAtOrAfter(id: string, other: string): boolean {
+  const [aMs = 0, aSeq = 0] = id.split('-').map(Number);
+  const [bMs = 0, bSeq = 0] = other.split('-').map(Number);
+  return aMs > bMs || (aMs === bMs && aSeq >= bSeq);
+}
