@@ -1,0 +1,77 @@
+// The set-up that every command shares: right Node, locked packages, a build of the present sources, settings from .env.
+// Plain JavaScript without dependencies: it runs on a bare checkout.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('..', import.meta.url));
+const inRoot = (...parts) => join(root, ...parts);
+const stampFile = inRoot('dist', '.built');
+
+/** Ends with one line and exit code 1 if something is missing that only a person can supply. */
+export function prepare() {
+  checkNode();
+  installPackages();
+  build();
+  // Read by the HTTP engine when it is loaded, so it has to be there before the service's first import.
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= '16384';
+  if (existsSync(inRoot('.env'))) process.loadEnvFile(inRoot('.env'));
+}
+
+export function stop(message) {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  const isKnown = (major === 20 && minor >= 18) || major === 21 || major === 22;
+  if (!isKnown) stop(`Node ${process.versions.node} is not supported: use Node 20 (20.18 or newer)`);
+}
+
+function installPackages() {
+  const lock = inRoot('package-lock.json');
+  const installed = inRoot('node_modules', '.package-lock.json');
+  if (existsSync(installed) && changedAt(installed) >= changedAt(lock)) return;
+  process.stderr.write('Installing the locked packages …\n');
+  // npm is a script on every platform; a run in our own directory, whatever the caller's was.
+  const done = spawnSync('npm', ['ci'], { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
+  if (done.status !== 0) stop(`npm ci failed (${done.error?.message ?? `exit code ${done.status}`})`);
+}
+
+function build() {
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === sourceState()) return;
+  process.stderr.write('Building …\n');
+  // Files of deleted sources would otherwise stay, and deleted tests would still run.
+  rmSync(inRoot('dist'), { recursive: true, force: true });
+  const done = spawnSync(process.execPath, [compiler(), '-p', inRoot('tsconfig.json')], { cwd: root, stdio: ['ignore', 2, 2] });
+  if (done.status !== 0) stop('The build failed');
+  mkdirSync(inRoot('dist'), { recursive: true });
+  writeFileSync(stampFile, sourceState());
+}
+
+function compiler() {
+  const { bin } = JSON.parse(readFileSync(inRoot('node_modules', 'typescript', 'package.json'), 'utf8'));
+  return inRoot('node_modules', 'typescript', typeof bin === 'string' ? bin : bin.tsc);
+}
+
+/** Name, size and time of every file that the build reads: a moved or deleted one counts as a change too. */
+function sourceState() {
+  const files = ['src', 'test', 'bench', 'replay'].flatMap((dir) => filesBelow(inRoot(dir)));
+  return [...files, inRoot('tsconfig.json'), inRoot('package-lock.json')]
+    .map((file) => [file.slice(root.length), statSync(file).size, changedAt(file)].join(' '))
+    .sort()
+    .join('\n');
+}
+
+function filesBelow(dir) {
+  if (!existsSync(dir)) return [];
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(ts|mts|json)$/.test(entry.name))
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}
+
+function changedAt(file) {
+  return statSync(file).mtimeMs;
+}

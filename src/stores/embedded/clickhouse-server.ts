@@ -1,0 +1,40 @@
+/**
+ * The child process that serves the embedded ClickHouse: `node clickhouse-server.js <directory> <port> <memory in bytes>`.
+ * A process of its own, because the engine takes threads and memory in any process that loads it, because several of the
+ * service's processes share it, and because it can be killed and started again without them.
+ */
+import { once } from 'node:events';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { keptSecret } from './host/kept-secret.ts';
+import { openEngine } from './engine/engine.ts';
+import { createEngineServer } from './engine/http.ts';
+
+const [dir = '', port = '', memoryBytes = ''] = process.argv.slice(2);
+const spoolDir = join(dir, 'spool');
+rmSync(spoolDir, { recursive: true, force: true });
+mkdirSync(spoolDir, { recursive: true, mode: 0o700 });
+
+const engine = await openEngine({ dir: join(dir, 'data'), memoryBytes: Number(memoryBytes) });
+const server = createEngineServer({ engine, password: keptSecret(dir), spoolDir });
+server.listen(Number(port), '127.0.0.1');
+await once(server, 'listening');
+
+const gracePeriodMs = 5_000;
+let isStopping = false;
+
+/** Lets running requests end for a while, cancels the rest. Whoever started us kills us if this takes too long; that is safe too. */
+async function stop(): Promise<void> {
+  if (isStopping) return;
+  isStopping = true;
+  server.close();
+  server.closeIdleConnections();
+  await Promise.race([once(server, 'close'), new Promise((resolve) => setTimeout(resolve, gracePeriodMs))]);
+  await engine.close();
+  process.exit(0);
+}
+
+process.on('SIGTERM', () => void stop());
+// A Ctrl-C meant for the service: it stops us itself, last.
+process.on('SIGINT', () => {});
+process.on('disconnect', () => void stop());

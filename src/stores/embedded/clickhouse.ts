@@ -1,0 +1,56 @@
+import { mkdirSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Log } from '../../log.ts';
+import { endLeftover, superviseChild, type SupervisedChild } from './child-process.ts';
+import { defaultDatabase } from './engine/database.ts';
+import { keptSecret } from './host/kept-secret.ts';
+import type { Ports } from './host/ports.ts';
+
+export interface ClickhouseOptions {
+  /** Absolute; exists. */
+  dir: string;
+  ports: Ports;
+  env: Record<string, string | undefined>;
+  log: Log;
+}
+
+const name = 'clickhouse';
+const readyTimeoutMs = 120_000;
+const stopTimeoutMs = 15_000;
+const probeTimeoutMs = 2_000;
+/** Others live on the machine too: the engine may take this share of its memory. */
+const memoryShare = 0.35;
+/** Each running query holds one thread of libuv's pool; the default of four would let four slow ones block every file access. */
+const poolThreads = '16';
+
+/** Runs the ClickHouse engine behind ClickHouse's HTTP interface on a loopback port, its tables in `dir`. */
+export async function startClickhouse({ dir, ports, env, log }: ClickhouseOptions): Promise<SupervisedChild & { url: string }> {
+  const ending = { name, dir, stopSignal: 'SIGTERM', stopTimeoutMs } as const;
+  await endLeftover(ending, log);
+  const port = await ports.keep(dir);
+  const password = keptSecret(dir);
+  mkdirSync(join(dir, 'data'), { recursive: true, mode: 0o700 });
+  const server = fileURLToPath(new URL('./clickhouse-server.js', import.meta.url));
+  const child = await superviseChild(
+    {
+      ...ending,
+      command: process.execPath,
+      args: ['--enable-source-maps', server, dir, String(port), String(Math.floor(totalmem() * memoryShare))],
+      env: { ...env, UV_THREADPOOL_SIZE: poolThreads, TZ: 'UTC', NODE_OPTIONS: '' },
+      hasChannel: true,
+      isReady: () => answers(port, password),
+      readyTimeoutMs,
+    },
+    log,
+  );
+  return { ...child, url: `http://default:${password}@127.0.0.1:${port}/${defaultDatabase}` };
+}
+
+/** A query with our password: a ping would be answered by any server that happens to have the port. */
+async function answers(port: number, password: string): Promise<boolean> {
+  const authorization = `Basic ${Buffer.from(`default:${password}`).toString('base64')}`;
+  const reply = await fetch(`http://127.0.0.1:${port}/?query=SELECT%201`, { headers: { authorization }, signal: AbortSignal.timeout(probeTimeoutMs) });
+  return reply.ok && (await reply.text()).trim() === '1';
+}

@@ -1,0 +1,145 @@
+import { Session } from 'chdb';
+import { defaultDatabase } from './database.ts';
+import { createLane } from './lanes.ts';
+import { tokens, isWord } from './query-text.ts';
+
+export interface EngineOptions {
+  /** Absolute; holds the tables. */
+  dir: string;
+  /** Bound of the whole engine; one query may take half. */
+  memoryBytes: number;
+}
+
+/** What a request sets for itself alone. */
+export interface QueryScope {
+  database: string;
+  /** Names are checked, values are taken as text. */
+  settings: ReadonlyMap<string, string>;
+  /** Values of `{name:Type}` in ClickHouse's escaped text form. */
+  parameters: ReadonlyMap<string, string>;
+  /** Aborted when the client goes away: the query is then cancelled. */
+  signal: AbortSignal;
+}
+
+export type LaneName = 'read' | 'insert' | 'change' | 'kill';
+
+export interface Engine {
+  /** Opens a session of its own for one query; nothing that it sets outlives it. */
+  use<T>(lane: LaneName, scope: QueryScope, work: (session: Session) => Promise<T>): Promise<T>;
+  /** A value for a statement of the engine's own. */
+  ask(sql: string): Promise<string>;
+  /** Cancels every running query and closes. */
+  close(): Promise<void>;
+}
+
+/**
+ * Each running query holds a thread of libuv's pool (16, see clickhouse.ts), and so does a file access: the lanes leave some free,
+ * most of all for cancelling.
+ */
+const places = { read: 8, insert: 2, change: 2, kill: 1 };
+
+/**
+ * The ClickHouse engine, in this process. A session opens in a tenth of a millisecond, so every query gets its own, and settings,
+ * parameters and the database are simply SET on it: a setting of one request cannot reach another one. (The engine's own binding of
+ * parameters is not used: it lets only one such query run at a time.)
+ */
+export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<Engine> {
+  const root = new Session(dir, { connectionArgs: connectionArguments(memoryBytes) });
+  await root.queryAsync(`CREATE DATABASE IF NOT EXISTS ${defaultDatabase} ENGINE = Atomic`);
+  const lanes = { read: createLane(places.read), insert: createLane(places.insert), change: createLane(places.change), kill: createLane(places.kill) };
+  const running = new Set<Promise<unknown>>();
+  let queries = 0;
+
+  const ask = async (sql: string) => {
+    const session = new Session(dir);
+    try {
+      return (await session.queryAsync(sql, { format: 'TSVRaw' })).text().trimEnd();
+    } finally {
+      session.close();
+    }
+  };
+  const kill = (id: string) => ask(`KILL QUERY WHERE startsWith(Settings['log_comment'], ${literal(`${id} `)}) ASYNC`).catch(() => '');
+
+  const useSession = async <T>(scope: QueryScope, work: (session: Session) => Promise<T>): Promise<T> => {
+    const id = `q${process.pid}-${++queries}`;
+    const session = new Session(dir);
+    let killing: Promise<unknown> | undefined;
+    // The abort may come before the engine lists the query, so it is repeated until the work has ended.
+    const timer = { handle: undefined as NodeJS.Timeout | undefined };
+    const cancel = () => {
+      killing = kill(id);
+      timer.handle ??= setInterval(() => void (killing = kill(id)), killRepeatMs);
+    };
+    scope.signal.addEventListener('abort', cancel, { once: true });
+    try {
+      await prepare(session, id, scope);
+      scope.signal.throwIfAborted();
+      return await work(session);
+    } finally {
+      scope.signal.removeEventListener('abort', cancel);
+      clearInterval(timer.handle);
+      await killing;
+      session.close();
+    }
+  };
+
+  return {
+    ask,
+    use(lane, scope, work) {
+      const job = lanes[lane].run(() => useSession(scope, work), scope.signal);
+      const settled = job.then(() => {}, () => {});
+      running.add(settled);
+      void settled.then(() => running.delete(settled));
+      return job;
+    },
+    async close() {
+      await ask('KILL QUERY WHERE query NOT LIKE \'KILL%\' ASYNC').catch(() => '');
+      await Promise.allSettled(running);
+      root.close();
+    },
+  };
+}
+
+const killRepeatMs = 250;
+
+async function prepare(session: Session, id: string, scope: QueryScope): Promise<void> {
+  const comment = `${id} ${scope.settings.get('log_comment') ?? ''}`;
+  const settings = [...scope.settings].filter(([name]) => name !== 'log_comment');
+  const pairs = [...settings, ...[...scope.parameters].map(([name, value]) => [`param_${name}`, value] as const), ['log_comment', comment] as const];
+  await session.queryAsync(`USE ${quotedName(scope.database)}`);
+  await session.queryAsync(`SET ${pairs.map(([name, value]) => `${name} = ${literal(value)}`).join(', ')}`);
+}
+
+function connectionArguments(memoryBytes: number): string[] {
+  const caches = Math.floor(memoryBytes / 16);
+  const values = {
+    max_server_memory_usage: memoryBytes,
+    max_memory_usage: Math.floor(memoryBytes / 2),
+    mark_cache_size: caches,
+    primary_index_cache_size: caches,
+    index_mark_cache_size: caches,
+    // Whole numbers past 2^53 would silently change their value in a JSON number.
+    output_format_json_quote_64bit_integers: 1,
+  };
+  return Object.entries(values).map(([name, value]) => `--${name}=${value}`);
+}
+
+/** A ClickHouse string literal. */
+export function literal(text: string): string {
+  return `'${text.replace(/\\/g, '\\\\').replace(/'/g, "\\'")}'`;
+}
+
+function quotedName(name: string): string {
+  return `\`${name.replace(/\\/g, '\\\\').replace(/`/g, '\\`')}\``;
+}
+
+const readingVerbs = new Set(['SELECT', 'WITH', 'SHOW', 'DESCRIBE', 'DESC', 'EXPLAIN', 'EXISTS', 'CHECK', 'VALUES']);
+
+/** The lane of a statement without inline data. WITH may also begin an INSERT … SELECT. */
+export function laneOf(verb: string, sql: string): LaneName {
+  if (verb === 'KILL') return 'kill';
+  if (!readingVerbs.has(verb)) return 'change';
+  if (verb !== 'WITH') return 'read';
+  for (const token of tokens(sql)) if (isWord(token, 'INSERT')) return 'change';
+  return 'read';
+}

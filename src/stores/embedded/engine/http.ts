@@ -1,0 +1,166 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { createGzip } from 'node:zlib';
+import type { Writable } from 'node:stream';
+import { defaultDatabase } from './database.ts';
+import { laneOf, type Engine, type QueryScope } from './engine.ts';
+import { engineError, statusOf, toEngineError, type EngineError } from './exception.ts';
+import { mediaType } from './formats.ts';
+import { readInsertHead, type InsertHead } from './insert-head.ts';
+import { atomicInsertSettings, insertData } from './insert.ts';
+import { runQuery } from './output.ts';
+import { readQuery } from './query-text.ts';
+import { readRequest, type EngineRequest } from './request.ts';
+
+export interface EngineServerOptions {
+  engine: Engine;
+  /** Of the user `default`. */
+  password: string;
+  /** A directory for results and inserts that have to pass through a file. */
+  spoolDir: string;
+}
+
+/** Query texts may come in the address; Node's own bound of 16 KiB is for browsers. */
+const maxHeaderBytes = 1024 * 1024;
+
+/** The part of ClickHouse's HTTP interface that `@clickhouse/client` uses, over the engine of this process. */
+export function createEngineServer(options: EngineServerOptions): Server {
+  const isAuthorised = authoriser(options.password);
+  const server = createServer({ maxHeaderSize: maxHeaderBytes, requestTimeout: 0, keepAliveTimeout: 60_000 }, (request, response) => {
+    response.on('error', () => {}); // a client that left is told nothing
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    if (url.pathname === '/ping') response.end('Ok.\n');
+    else serve(options, request, response, url, isAuthorised).catch((error: unknown) => fail(options.engine, response, error));
+  });
+  return server;
+}
+
+function authoriser(password: string): (request: IncomingMessage, url: URL) => boolean {
+  const wanted = Buffer.from(password);
+  const isRight = (given: string) => given.length === password.length && timingSafeEqual(Buffer.from(given.padEnd(wanted.length).slice(0, wanted.length)), wanted);
+  return (request, url) => {
+    const [scheme, credentials = ''] = (request.headers.authorization ?? '').split(' ');
+    const basic = scheme?.toLowerCase() === 'basic' ? Buffer.from(credentials, 'base64').toString() : undefined;
+    const key = request.headers['x-clickhouse-key'];
+    const given = basic?.slice(basic.indexOf(':') + 1) ?? (typeof key === 'string' ? key : (url.searchParams.get('password') ?? ''));
+    return isRight(given);
+  };
+}
+
+async function serve(options: EngineServerOptions, request: IncomingMessage, response: ServerResponse, url: URL, isAuthorised: ReturnType<typeof authoriser>): Promise<void> {
+  if (!isAuthorised(request, url)) throw engineError(516, 'AUTHENTICATION_FAILED', 'default: Authentication failed: password is incorrect, or there is no user with such name.');
+  if (url.pathname !== '/') throw engineError(60, 'UNKNOWN_TABLE', `There is no handle ${url.pathname}`);
+  const gone = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  const asked = await readRequest(request, url);
+  const startedAt = process.hrtime.bigint();
+  const insert = readInsertHead(asked.text);
+  if (insert) await serveInsert(options, asked, insert, { response, signal: gone.signal, startedAt });
+  else await serveQuery(options, asked, { response, signal: gone.signal, startedAt });
+}
+
+interface Exchange {
+  response: ServerResponse;
+  signal: AbortSignal;
+  startedAt: bigint;
+}
+
+function scopeOf(asked: EngineRequest, signal: AbortSignal): QueryScope {
+  return { database: asked.database ?? defaultDatabase, settings: asked.settings, parameters: asked.parameters, signal };
+}
+
+async function serveInsert(options: EngineServerOptions, asked: EngineRequest, head: InsertHead, { response, signal, startedAt }: Exchange): Promise<void> {
+  const scope = { ...scopeOf(asked, signal), settings: new Map([...atomicInsertSettings, ...asked.settings]) };
+  const data = asked.text.subarray(head.dataStart);
+  const written = await options.engine.use('insert', scope, (session) => insertData(session, head, data, spoolFile(options)));
+  setHead(response, asked, head.format, startedAt, written);
+  response.end();
+}
+
+async function serveQuery(options: EngineServerOptions, asked: EngineRequest, { response, signal, startedAt }: Exchange): Promise<void> {
+  const { verb, sql, format: named, hasSeveral } = readQuery(asked.text.toString('utf8'));
+  if (sql === '') throw engineError(62, 'SYNTAX_ERROR', 'Empty query');
+  if (hasSeveral) throw engineError(62, 'SYNTAX_ERROR', 'Syntax error (Multi-statements are not allowed)');
+  const format = named ?? asked.defaultFormat ?? 'TabSeparated';
+  const lane = laneOf(verb, sql);
+  const isStreamable = lane === 'read' && (verb === 'SELECT' || verb === 'WITH');
+  const query = { sql, format, hasFormat: named !== undefined, isStreamable, spool: spoolFile(options) };
+  await options.engine.use(lane, scopeOf(asked, signal), async (session) => {
+    const pieces = runQuery(session, query);
+    const held: Uint8Array[] = [];
+    if (asked.isWaiting) for await (const piece of pieces) held.push(piece);
+    // The first piece comes before the head: until then an error can still have its own status.
+    const first = await pieces.next();
+    setHead(response, asked, format, startedAt, { rows: 0, bytes: 0 });
+    await send(response, asked, signal, joined(held, first, pieces), options.engine);
+  });
+}
+
+async function* joined(held: Uint8Array[], first: IteratorResult<Uint8Array>, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* held;
+  if (first.done !== true) yield first.value;
+  yield* rest;
+}
+
+async function send(response: ServerResponse, asked: EngineRequest, signal: AbortSignal, pieces: AsyncGenerator<Uint8Array>, engine: Engine): Promise<void> {
+  const sink: Writable = asked.acceptsGzip ? createGzip({ level: 1 }) : response;
+  if (sink !== response) sink.pipe(response);
+  try {
+    for await (const piece of pieces) {
+      if (!sink.write(piece)) await once(sink, 'drain', { signal });
+      signal.throwIfAborted();
+    }
+  } catch (error) {
+    if (!signal.aborted) sink.write(exceptionMark(tagOf(response), await toEngineError(error, engine)));
+    // The reply must not look complete: it is cut off after the mark.
+    sink.end(() => response.socket?.destroySoon());
+    return;
+  }
+  sink.end();
+}
+
+/** How a server says that a reply which had begun with status 200 failed; `@clickhouse/client` looks for it. */
+function exceptionMark(tag: string, error: EngineError): string {
+  const message = `${error.message}\n`;
+  return `\r\n__exception__\r\n${tag}\n${message}${Buffer.byteLength(message)} ${tag}\r\n__exception__\r\n`;
+}
+
+function tagOf(response: ServerResponse): string {
+  return String(response.getHeader('X-ClickHouse-Exception-Tag') ?? '');
+}
+
+function setHead(response: ServerResponse, asked: EngineRequest, format: string, startedAt: bigint, written: { rows: number; bytes: number }): void {
+  const summary = {
+    read_rows: '0', read_bytes: '0', written_rows: String(written.rows), written_bytes: String(written.bytes), total_rows_to_read: '0', result_rows: '0', result_bytes: '0',
+    elapsed_ns: String(process.hrtime.bigint() - startedAt),
+  };
+  response.setHeader('Content-Type', mediaType(format));
+  response.setHeader('X-ClickHouse-Summary', JSON.stringify(summary));
+  response.setHeader('X-ClickHouse-Format', format);
+  response.setHeader('X-ClickHouse-Timezone', 'UTC');
+  response.setHeader('X-ClickHouse-Exception-Tag', randomBytes(8).toString('hex'));
+  if (asked.queryId !== undefined && /^[\x20-\x7e]+$/.test(asked.queryId)) response.setHeader('X-ClickHouse-Query-Id', asked.queryId);
+  if (asked.acceptsGzip) response.setHeader('Content-Encoding', 'gzip');
+}
+
+async function fail(engine: Engine, response: ServerResponse, thrown: unknown): Promise<void> {
+  if (response.destroyed) return;
+  const error = await toEngineError(thrown, engine);
+  if (response.headersSent) {
+    response.socket?.destroy();
+    return;
+  }
+  response.removeHeader('Content-Encoding');
+  response.writeHead(statusOf(error), { 'Content-Type': 'text/plain; charset=UTF-8', 'X-ClickHouse-Exception-Code': String(error.code) });
+  response.end(`${error.message}\n`);
+}
+
+let spooled = 0;
+
+function spoolFile({ spoolDir }: EngineServerOptions): string {
+  return join(spoolDir, `${process.pid}-${++spooled}`);
+}

@@ -1,0 +1,82 @@
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { StartError } from '../start-error.ts';
+import { identityOf } from './process-identity.ts';
+
+const owner = z.object({ pid: z.number(), identity: z.string() });
+
+/**
+ * Makes this process the only owner of DATA_DIR's stores. The lock names its process and the moment that it started, so the
+ * lock of a killed instance is recognised as stale even when its process number was given to another program since.
+ * Throws a StartError while another live instance holds it.
+ */
+export function takeLock(dataDir: string): { release(): void } {
+  const file = join(dataDir, 'lock');
+  const draft = `${file}.${process.pid}`;
+  const mine = JSON.stringify({ pid: process.pid, identity: identityOf(process.pid) ?? '' });
+  writeFileSync(draft, mine);
+  try {
+    claim(draft, file, dataDir);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return {
+    release: () => {
+      if (read(file) === mine) rmSync(file, { force: true });
+    },
+  };
+}
+
+const attempts = 5;
+
+function claim(draft: string, file: string, dataDir: string): void {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    if (tryLink(draft, file)) return;
+    const held = read(file);
+    if (held === undefined) continue;
+    const pid = liveOwner(held);
+    if (pid !== undefined) throw new StartError(`DATA_DIR ${dataDir} is in use by process ${pid}: stop it, or give this one another DATA_DIR`);
+    clearStale(file, held);
+  }
+  throw new StartError(`cannot lock DATA_DIR ${dataDir}: another start keeps taking the lock`);
+}
+
+function tryLink(draft: string, file: string): boolean {
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Moves the stale lock away; if another start replaced it in between, gives that one back. */
+function clearStale(file: string, held: string): void {
+  const aside = `${file}.stale.${process.pid}`;
+  try {
+    renameSync(file, aside);
+  } catch {
+    return;
+  }
+  if (read(aside) !== held) tryLink(aside, file);
+  rmSync(aside, { force: true });
+}
+
+function liveOwner(text: string): number | undefined {
+  try {
+    const { pid, identity } = owner.parse(JSON.parse(text));
+    return identityOf(pid) === identity ? pid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

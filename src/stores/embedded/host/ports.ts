@@ -1,0 +1,56 @@
+import { randomInt } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { StartError } from '../start-error.ts';
+
+/**
+ * Below the usual range of outgoing ports on purpose: while a store restarts, its clients keep dialling its port, and a dial
+ * to a port out of that range can be given the very same port as its own, connect to itself, and keep the store from binding.
+ */
+const lowestPort = 20_000;
+const highestPort = 32_000;
+const tries = 200;
+
+export interface Ports {
+  /** The loopback port of a store: the one of its last start (`<dir>/port`) where that is still free, else a new free one. */
+  keep(dir: string): Promise<number>;
+}
+
+/** Hands out ports to the stores of one start; never the same one twice, though none of them listens yet. */
+export function createPorts(): Ports {
+  const taken = new Set<number>();
+  const isUsable = async (port: number) => !taken.has(port) && (await isFree(port));
+  return {
+    async keep(dir) {
+      const kept = readPort(dir);
+      const port = kept !== undefined && (await isUsable(kept)) ? kept : await newPort(isUsable);
+      taken.add(port);
+      writeFileSync(join(dir, 'port'), `${port}\n`);
+      return port;
+    },
+  };
+}
+
+async function newPort(isUsable: (port: number) => Promise<boolean>): Promise<number> {
+  for (let attempt = 0; attempt < tries; attempt++) {
+    const port = randomInt(lowestPort, highestPort);
+    if (await isUsable(port)) return port;
+  }
+  throw new StartError(`no free loopback port between ${lowestPort} and ${highestPort}`);
+}
+
+function readPort(dir: string): number | undefined {
+  const file = join(dir, 'port');
+  if (!existsSync(file)) return undefined;
+  const port = Number(readFileSync(file, 'utf8'));
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen({ port, host: '127.0.0.1', exclusive: true }, () => probe.close(() => resolve(true)));
+  });
+}

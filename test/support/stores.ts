@@ -1,0 +1,57 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLog } from '../../src/log.ts';
+import { startEmbeddedStores } from '../../src/stores/embedded/stores.ts';
+
+export interface SharedStores {
+  redisUrl: string;
+  redisJobsUrl: string;
+  databaseUrl: string;
+  clickhouseUrl: string;
+  /** Stops what this process started; leaves stores that were given by the environment alone. */
+  stop(): Promise<void>;
+}
+
+const variables = { redisUrl: 'TEST_REDIS_URL', redisJobsUrl: 'TEST_REDIS_JOBS_URL', databaseUrl: 'TEST_DATABASE_URL', clickhouseUrl: 'TEST_CLICKHOUSE_URL' } as const;
+
+let started: Promise<SharedStores> | undefined;
+
+/**
+ * Real stores for tests: those named by TEST_REDIS_URL, TEST_REDIS_JOBS_URL, TEST_DATABASE_URL and TEST_CLICKHOUSE_URL, else
+ * embedded ones in a temporary directory, started once and passed to child processes by the same variables. They are shared:
+ * a test uses names of its own (prefix, schema, database).
+ */
+export function sharedStores(): Promise<SharedStores> {
+  started ??= fromEnvironment() ?? start();
+  return started;
+}
+
+function fromEnvironment(): Promise<SharedStores> | undefined {
+  const [redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl] = Object.values(variables).map((name) => process.env[name]);
+  if (!redisUrl || !redisJobsUrl || !databaseUrl || !clickhouseUrl) return undefined;
+  return Promise.resolve({ redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl, stop: async () => {} });
+}
+
+async function start(): Promise<SharedStores> {
+  const dataDir = temporaryDataDir();
+  const need = { redis: true, redisJobs: true, postgres: true, clickhouse: true };
+  const stores = await startEmbeddedStores({ dataDir, need, log: createLog('error'), env: process.env });
+  const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
+  const urls = { redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl };
+  for (const [key, url] of Object.entries(urls)) if (key in variables) process.env[variables[key as keyof typeof variables]] = url;
+  const stop = async () => {
+    await stores.stop();
+    for (const name of Object.values(variables)) delete process.env[name];
+    started = undefined;
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+  return { ...urls, stop };
+}
+
+/** A fresh directory that PostgreSQL's own user can enter when the tests run as root. */
+export function temporaryDataDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'survey-stores-'));
+  chmodSync(dir, 0o711);
+  return dir;
+}
