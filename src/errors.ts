@@ -47,6 +47,8 @@ export interface ProblemOptions {
   details?: readonly Finding[] | Readonly<Record<string, unknown>>;
   /** Whole seconds; becomes the Retry-After header. */
   retryAfterSeconds?: number;
+  /** Further headers of the reply. */
+  headers?: readonly (readonly [string, string])[];
   cause?: unknown;
 }
 
@@ -55,6 +57,7 @@ export class Problem extends Error {
   readonly code: ProblemCode;
   readonly details: ProblemOptions['details'];
   readonly retryAfterSeconds: number | undefined;
+  readonly headers: readonly (readonly [string, string])[];
 
   constructor(code: ProblemCode, message?: string, options: ProblemOptions = {}) {
     super(message ?? problemTable[code].message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -62,10 +65,21 @@ export class Problem extends Error {
     this.code = code;
     this.details = options.details;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.headers = options.headers ?? [];
   }
 
   get status(): number {
     return problemTable[this.code].status;
+  }
+
+  /** The same refusal with further headers. A problem may be shared by several requests, so it is not changed itself. */
+  with(headers: readonly (readonly [string, string])[]): Problem {
+    return new Problem(this.code, this.message, {
+      ...(this.details && { details: this.details }),
+      ...(this.retryAfterSeconds !== undefined && { retryAfterSeconds: this.retryAfterSeconds }),
+      headers: [...this.headers, ...headers],
+      cause: this.cause,
+    });
   }
 }
 

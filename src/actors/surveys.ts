@@ -17,7 +17,7 @@ export interface HeldSurvey {
 
 export interface SurveyActorsDeps {
   surveys: Pick<SurveyStore, 'load' | 'change'>;
-  intake: Pick<Intake, 'announce' | 'counts'>;
+  intake: Pick<Intake, 'announce' | 'counts' | 'close'>;
   /** Counts from the response store, for an intake that has forgotten a survey. */
   countResponses(surveyId: string): Promise<{ total: number; complete: number }>;
   /** Tells the other processes that a survey has a new revision. */
@@ -175,6 +175,14 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     forget: drop,
     setStatus: (surveyId: string, status: SurveyStatus, by: 'update' | 'publish', edit?: (current: SurveyWithQuestions) => SurveyWithQuestions) =>
       move(surveyId, { type: 'SET_STATUS', status, by, isFull: false, nowMs: deps.now() }, edit),
+    /** Changes fields beside the status; a new end time may close the survey at once. */
+    edit: (surveyId: string, edit: (current: SurveyWithQuestions) => SurveyWithQuestions) => move(surveyId, { type: 'TIME_CAME', nowMs: deps.now() }, edit),
+    /** The survey is gone from the control plane: nobody may submit from now on. */
+    remove: async (surveyId: string): Promise<void> => {
+      drop(surveyId);
+      await deps.intake.close(surveyId).catch((error: unknown) => deps.log.warn({ err: error, surveyId }, 'a deletion could not be announced; the outbox will'));
+      deps.broadcast(surveyId, Number.MAX_SAFE_INTEGER);
+    },
     timeCame: (surveyId: string) => move(surveyId, { type: 'TIME_CAME', nowMs: deps.now() }),
     quotaFilled: (surveyId: string) => move(surveyId, { type: 'QUOTA_FILLED' }),
     stop: (): void => {

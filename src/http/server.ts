@@ -190,7 +190,7 @@ function write(reply: ReplyChannel, status: number, headers: Header[], text: str
 }
 
 function sendProblem(reply: ReplyChannel, problem: Problem, given: Header[], context: { isHead: boolean; requestId: string }): number {
-  const headers: Header[] = [...jsonHeaders, ...given];
+  const headers: Header[] = [...jsonHeaders, ...given, ...problem.headers];
   if (problem.retryAfterSeconds !== undefined) headers.push(['retry-after', String(problem.retryAfterSeconds)]);
   if (problem.status === 401) headers.push(['www-authenticate', 'Bearer']);
   const text = JSON.stringify({ success: false, message: problem.message, code: problem.code, requestId: context.requestId, ...(problem.details && { details: problem.details }) });

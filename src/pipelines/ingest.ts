@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Shard } from '../stores/redis/shards.ts';
-import type { Manifest, Ownership, Stream, StreamEntry } from '../stores/redis/stream.ts';
+import { isAtOrAfter, type Manifest, type Ownership, type Stream, type StreamEntry } from '../stores/redis/stream.ts';
 
 /** The part of the response store that ingest needs: stores a batch once a token, or says how it failed. */
 export interface BatchSink {
@@ -262,7 +262,12 @@ function createTail(): Tail {
         drop += 1;
       }
       if (drop > 0) kept.splice(0, drop);
-      return kept[0]?.id ?? '';
+      const last = kept.at(-1);
+      if (!last) return '';
+      // Over the bound in rows: from the oldest still kept. Otherwise by time, but never past what is acknowledged.
+      if (drop > 0 && rows >= tailRows / 2) return kept[0]?.id ?? '';
+      const byTime = `${Math.max(0, oldest)}-0`;
+      return isAtOrAfter(byTime, last.id) ? last.id : byTime;
     },
   };
 }

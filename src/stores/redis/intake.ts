@@ -124,6 +124,12 @@ export function createIntake({ redis: plain, shards, metrics }: { redis: Redis; 
       return (await guarded(redis.removeResponse(shard.stream, shard.prefix, removal.surveyId, removal.responseId, removal.isComplete ? '1' : '0', removal.row, openTtlSeconds))) === 1;
     },
 
+    /** No submission is current any more: the survey has been deleted. Its counts go with `forget`. */
+    close: async (surveyId: string): Promise<void> => {
+      const key = surveyKey(shards.of(surveyId), surveyId);
+      await guarded(redis.hset(key, 'rev', Number.MAX_SAFE_INTEGER));
+    },
+
     forget: async (surveyId: string): Promise<void> => void (await guarded(redis.del(surveyKey(shards.of(surveyId), surveyId)))),
   };
 }

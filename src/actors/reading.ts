@@ -1,0 +1,49 @@
+import { unavailable } from '../errors.ts';
+import type { Question } from '../domain/survey.ts';
+import type { ResponseRecord, ResponseStore } from '../stores/clickhouse/responses.ts';
+import type { Shard, Shards } from '../stores/redis/shards.ts';
+import { isAtOrAfter, type Stream } from '../stores/redis/stream.ts';
+
+export interface ReadingDeps {
+  responses: Pick<ResponseStore, 'find' | 'answeredSlots'>;
+  stream: Pick<Stream, 'newest' | 'acknowledged' | 'isRemoved'>;
+  shards: Shards;
+}
+
+const pollMs = 20;
+const patienceMs = 5000;
+
+/** Reads that see what was accepted before them, although it may still be on its way to ClickHouse. */
+export function createReading({ responses, stream, shards }: ReadingDeps) {
+  /** Waits until all that a shard has accepted by now is stored. */
+  const settled = async (shard: Shard): Promise<void> => {
+    const goal = await stream.newest(shard);
+    const until = Date.now() + patienceMs;
+    while (!isAtOrAfter(await stream.acknowledged(shard), goal)) {
+      if (Date.now() > until) throw unavailable('Accepted responses are still on their way to the response store', 2);
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+    }
+  };
+  /** What is stored for good can only be deleted since; anything else may have changed on its way here. */
+  const findStored = async (responseId: string): Promise<ResponseRecord | undefined> => {
+    const record = await responses.find(responseId);
+    if (!record || !(await stream.isRemoved(shards.of(record.surveyId), responseId))) return record;
+    return undefined;
+  };
+  return {
+    settled: (surveyId: string): Promise<void> => settled(shards.of(surveyId)),
+    async find(responseId: string): Promise<ResponseRecord | undefined> {
+      const record = await findStored(responseId);
+      if (record?.isComplete) return record;
+      await Promise.all((record ? [shards.of(record.surveyId)] : shards.all).map(settled));
+      return findStored(responseId);
+    },
+    /** Whether any response that was accepted before this call answers the question. */
+    async hasAnswers(question: Question): Promise<boolean> {
+      await settled(shards.of(question.surveyId));
+      return responses.answeredSlots(question.surveyId, Object.values(question.slots.codes));
+    },
+  };
+}
+
+export type Reading = ReturnType<typeof createReading>;

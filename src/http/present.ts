@@ -1,0 +1,48 @@
+import { describeQuestion } from '../domain/question-definition.ts';
+import { visibleQuestions, type Survey, type SurveyStatus, type SurveyWithQuestions } from '../domain/survey.ts';
+
+const time = (date: Date | null): string | null => date?.toISOString() ?? null;
+
+/** A survey past its end is closed, whether or not its row says so yet. */
+export function statusNow(survey: Survey, nowMs: number): SurveyStatus {
+  const isOver = survey.endsAt !== null && nowMs >= survey.endsAt.getTime();
+  return isOver && survey.status !== 'DRAFT' ? 'CLOSED' : survey.status;
+}
+
+export interface PresentOptions {
+  responseCount: number;
+  nowMs: number;
+  /** The respondents' token of a PRIVATE survey is shown to those who may edit it. */
+  isTokenShown: boolean;
+}
+
+/** The survey's fields as the interface shows them (contract §5). */
+export function presentSurvey(survey: Survey, { responseCount, nowMs, isTokenShown }: PresentOptions) {
+  return {
+    id: survey.id,
+    title: survey.title,
+    description: survey.description,
+    status: statusNow(survey, nowMs),
+    isAnonymous: survey.isAnonymous,
+    visibility: survey.visibility,
+    ...(isTokenShown && survey.accessToken !== null && { accessToken: survey.accessToken }),
+    responseQuota: survey.responseQuota,
+    submissionRateLimit: survey.submissionRateLimit,
+    startsAt: time(survey.startsAt),
+    endsAt: time(survey.endsAt),
+    aiEnabled: survey.aiEnabled,
+    language: survey.language,
+    retentionDays: survey.retentionDays,
+    createdAt: survey.createdAt.toISOString(),
+    updatedAt: survey.updatedAt.toISOString(),
+    publishedAt: time(survey.publishedAt),
+    closedAt: time(survey.closedAt),
+    responseCount,
+    ownerId: survey.ownerId,
+    version: survey.version,
+  };
+}
+
+export function presentSurveyWithQuestions(survey: SurveyWithQuestions, options: PresentOptions) {
+  return { ...presentSurvey(survey, options), questions: visibleQuestions(survey).map(describeQuestion) };
+}

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+
+const wholeText = (min: number, max: number) =>
+  z.string().regex(/^\d{1,9}$/, 'must be a whole number').transform(Number).pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
+
+/** `page` and `limit` of a list; `most` is the largest limit. */
+export const pageFields = (most: number) => ({
+  page: wholeText(1, 100_000_000).default(1).describe('Page, from 1'),
+  limit: wholeText(1, most).default(20).describe(`Items a page, at most ${most}`),
+});
+
+export const flagField = z.enum(['true', 'false']).transform((text) => text === 'true');
+
+const dateText = z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: 'must be a date (YYYY-MM-DD) or an ISO 8601 time' });
+
+/** A day counts as its first moment as a start and as its last as an end; a time counts as itself. */
+export const startField = dateText.transform((text) => new Date(text)).describe('First day (UTC) or moment that counts');
+export const endField = dateText
+  .transform((text) => new Date(text.length === 10 ? Date.parse(text) + 86_400_000 : Date.parse(text) + 1))
+  .describe('Last day (UTC, the whole of it) or moment that counts');
+
+export interface Range {
+  startDate?: Date | undefined;
+  endDate?: Date | undefined;
+}
+
+export const isInverted = ({ startDate, endDate }: Range): boolean => startDate !== undefined && endDate !== undefined && startDate >= endDate;
+export const invertedMessage = { path: ['endDate'], message: 'must not be before startDate' };

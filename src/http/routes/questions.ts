@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import type { SurveyActors } from '../../actors/surveys.ts';
+import { changeQuestion, defineQuestion, describeQuestion, newQuestionBody, questionChangeBody } from '../../domain/question-definition.ts';
+import { allocateSlots } from '../../domain/slots.ts';
+import { visibleQuestions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
+import { conflict, notFound, validationProblem } from '../../errors.ts';
+import { created, ok, route, type Route } from '../route.ts';
+import { deletedSchema } from '../schemas/common.ts';
+import { questionSchema } from '../schemas/questions.ts';
+
+export interface QuestionRoutesDeps {
+  actors: SurveyActors;
+  /** Whether any accepted response answers the question. */
+  hasAnswers(question: Question): Promise<boolean>;
+  now(): number;
+  newId(): string;
+}
+
+const questionsAtMost = 500;
+
+export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
+  const reword = async (surveyId: string, decide: (current: SurveyWithQuestions) => SurveyWithQuestions) =>
+    deps.actors.change(surveyId, (current) => ({ survey: { ...decide(current), updatedAt: new Date(deps.now()) }, isWordingChanged: true }));
+  return [
+    route({
+      method: 'POST', path: '/surveys/{surveyId}/questions', tag: 'Questions', summary: 'Add a question',
+      description: 'Without `order` the question goes last; otherwise it takes that place and shifts those after it.',
+      access: { kind: 'survey', right: 'edit', by: 'surveyId' }, limit: 'api', body: newQuestionBody, reply: questionSchema, replyStatus: 201,
+      handle: async ({ params, body }) => {
+        const id = deps.newId();
+        const survey = await reword(params['surveyId'] ?? '', (current) => addQuestion(current, body, id, deps.newId));
+        return created(describeQuestion(pick(survey, id)));
+      },
+    }),
+    route({
+      method: 'PUT', path: '/surveys/questions/{questionId}', tag: 'Questions', summary: 'Change a question',
+      description: 'Options and rows are matched by id, else by value; those left out are hidden. A question that has answers keeps its type and the meaning of its options (409 HAS_RESPONSES).',
+      access: { kind: 'survey', right: 'edit', by: 'questionId' }, limit: 'api', body: questionChangeBody, reply: questionSchema, replyStatus: 200,
+      handle: async ({ params, body, survey }) => {
+        const id = params['questionId'] ?? '';
+        const held = await deps.actors.lookUp(survey.id);
+        if (!held) throw notFound('question');
+        const isAnswered = await deps.hasAnswers(pick(held.survey, id));
+        const saved = await reword(survey.id, (current) => editQuestion(current, id, body, { isAnswered, newId: deps.newId }));
+        return ok(describeQuestion(pick(saved, id)));
+      },
+    }),
+    route({
+      method: 'DELETE', path: '/surveys/{surveyId}/questions/{questionId}', tag: 'Questions', summary: 'Delete a question',
+      description: 'The question is hidden; its answers are kept.',
+      access: { kind: 'survey', right: 'edit', by: 'surveyId' }, limit: 'api', reply: deletedSchema, replyStatus: 200,
+      handle: async ({ params }) => {
+        const id = params['questionId'] ?? '';
+        await reword(params['surveyId'] ?? '', (current) => hideQuestion(current, id));
+        return ok({ id, deleted: true });
+      },
+    }),
+    route({
+      method: 'POST', path: '/surveys/{surveyId}/questions/reorder', tag: 'Questions', summary: 'Put the questions in a new order',
+      access: { kind: 'survey', right: 'edit', by: 'surveyId' }, limit: 'api', reply: z.array(questionSchema), replyStatus: 200,
+      body: z.strictObject({ questionIds: z.array(z.string()).max(questionsAtMost) }),
+      handle: async ({ params, body }) => {
+        const saved = await reword(params['surveyId'] ?? '', (current) => reorder(current, body.questionIds));
+        return ok(visibleQuestions(saved).map(describeQuestion));
+      },
+    }),
+  ];
+}
+
+function pick(survey: SurveyWithQuestions, id: string): Question {
+  const found = survey.questions.find((question) => question.id === id && !question.isHidden);
+  if (!found) throw notFound('question');
+  return found;
+}
+
+/** Gives the visible questions the places 0, 1, 2 … in this order; questions whose place stays are left untouched. */
+function place(survey: SurveyWithQuestions, ordered: readonly Question[]): SurveyWithQuestions {
+  const hidden = survey.questions.filter((question) => question.isHidden && !ordered.some((other) => other.id === question.id));
+  return { ...survey, questions: [...ordered.map((question, order) => (question.order === order ? question : { ...question, order })), ...hidden] };
+}
+
+function withSlots(survey: SurveyWithQuestions, question: Question): { survey: SurveyWithQuestions; question: Question } {
+  const { slots, counts } = allocateSlots(question, survey.slotCounts);
+  return { survey: { ...survey, slotCounts: counts }, question: { ...question, slots } };
+}
+
+function addQuestion(current: SurveyWithQuestions, body: z.output<typeof newQuestionBody>, id: string, newId: () => string): SurveyWithQuestions {
+  const visible = visibleQuestions(current);
+  if (visible.length >= questionsAtMost) throw validationProblem([{ path: '', message: `a survey has at most ${questionsAtMost} questions` }]);
+  const order = Math.min(body.order ?? visible.length, visible.length);
+  const defined = defineQuestion(body, { id, surveyId: current.id, order, newId });
+  if ('findings' in defined) throw validationProblem(defined.findings);
+  const { survey, question } = withSlots(current, defined.question);
+  return place(survey, [...visible.slice(0, order), question, ...visible.slice(order)]);
+}
+
+function editQuestion(
+  current: SurveyWithQuestions, id: string, body: z.output<typeof questionChangeBody>, { isAnswered, newId }: { isAnswered: boolean; newId(): string },
+): SurveyWithQuestions {
+  const changed = changeQuestion(pick(current, id), body, { hasAnswers: isAnswered, newId });
+  if ('findings' in changed) throw validationProblem(changed.findings);
+  if ('hasResponses' in changed) throw conflict('HAS_RESPONSES', changed.hasResponses);
+  const { survey, question } = withSlots(current, changed.question);
+  const others = visibleQuestions(current).filter((other) => other.id !== id);
+  const order = Math.min(body.order ?? pick(current, id).order, others.length);
+  return place(survey, [...others.slice(0, order), question, ...others.slice(order)]);
+}
+
+function hideQuestion(current: SurveyWithQuestions, id: string): SurveyWithQuestions {
+  const hidden = { ...pick(current, id), isHidden: true };
+  const rest = visibleQuestions(current).filter((other) => other.id !== id);
+  const placed = place(current, rest);
+  return { ...placed, questions: [...placed.questions, hidden] };
+}
+
+function reorder(current: SurveyWithQuestions, ids: readonly string[]): SurveyWithQuestions {
+  const byId = new Map(visibleQuestions(current).map((question) => [question.id, question]));
+  if (ids.length !== byId.size || new Set(ids).size !== ids.length || ids.some((id) => !byId.has(id)))
+    throw validationProblem([{ path: 'questionIds', message: 'must name every question of the survey exactly once' }]);
+  return place(current, ids.flatMap((id) => byId.get(id) ?? []));
+}

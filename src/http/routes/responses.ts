@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import type { Reading } from '../../actors/reading.ts';
+import { compileSurvey, readAnswers } from '../../domain/answers.ts';
+import { encodeTombstone } from '../../domain/response-row.ts';
+import { notFound } from '../../errors.ts';
+import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import type { Intake } from '../../stores/redis/intake.ts';
+import { endField, flagField, invertedMessage, isInverted, pageFields, startField } from '../query.ts';
+import { ok, page, route, type Route } from '../route.ts';
+import { deletedSchema } from '../schemas/common.ts';
+import { responseSchema } from '../schemas/responses.ts';
+
+export interface ResponseRoutesDeps {
+  responses: Pick<ResponseStore, 'list'>;
+  reading: Pick<Reading, 'find'>;
+  surveys: Pick<SurveyStore, 'load'>;
+  intake: Pick<Intake, 'remove'>;
+}
+
+const listQuery = z
+  .strictObject({
+    ...pageFields(1000),
+    cursor: z.string().max(200).optional().describe('`nextCursor` of the page before; then `page` is not used'),
+    startDate: startField.optional(),
+    endDate: endField.optional(),
+    isComplete: flagField.optional(),
+  })
+  .refine((query) => !isInverted(query), invertedMessage);
+
+type CompiledSurvey = ReturnType<typeof compileSurvey>;
+
+/** A stored response as the interface shows it (contract §7, Reading). */
+export function presentResponse(survey: CompiledSurvey, record: ResponseRecord) {
+  return {
+    id: record.responseId,
+    surveyId: record.surveyId,
+    surveyVersion: record.surveyVersion,
+    answers: readAnswers(survey, record.row),
+    isComplete: record.isComplete,
+    submittedAt: record.submittedAt.toISOString(),
+    completedAt: record.completedAt?.toISOString() ?? null,
+    durationSeconds: record.durationMs === null ? null : record.durationMs / 1000,
+    language: record.language,
+    respondent: record.respondent === '' ? null : record.respondent,
+    metadata: record.metadata,
+  };
+}
+
+export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
+  const compiled = async (surveyId: string): Promise<CompiledSurvey> => {
+    const survey = await deps.surveys.load(surveyId);
+    if (!survey) throw notFound('survey');
+    return compileSurvey(survey);
+  };
+  return [
+    route({
+      method: 'GET', path: '/responses/surveys/{surveyId}', tag: 'Responses', summary: 'List responses, newest first',
+      description: 'Pages by `page` or, stable while responses arrive, by `cursor`. A response shows here within two seconds of its acceptance.',
+      access: { kind: 'survey', right: 'read', by: 'surveyId' }, limit: 'api', query: listQuery, reply: z.array(responseSchema), replyStatus: 200, isPaged: true,
+      handle: async ({ params, query }) => {
+        const survey = await compiled(params['surveyId'] ?? '');
+        const { records, total, nextCursor } = await deps.responses.list({ surveyId: params['surveyId'] ?? '', ...query });
+        return page(records.map((record) => presentResponse(survey, record)), { page: query.page, limit: query.limit, total, nextCursor });
+      },
+    }),
+    route({
+      method: 'GET', path: '/responses/{responseId}', tag: 'Responses', summary: 'Read one response',
+      description: 'Waits for a response that was accepted a moment ago.',
+      access: { kind: 'survey', right: 'read', by: 'responseId' }, limit: 'api', reply: responseSchema, replyStatus: 200,
+      handle: async ({ params }) => {
+        const record = await deps.reading.find(params['responseId'] ?? '');
+        if (!record) throw notFound('response');
+        return ok(presentResponse(await compiled(record.surveyId), record));
+      },
+    }),
+    route({
+      method: 'DELETE', path: '/responses/{responseId}', tag: 'Responses', summary: 'Delete one response for good',
+      description: 'Its seat in the quota is given back; a survey that its quota has closed stays closed.',
+      access: { kind: 'survey', right: 'edit', by: 'responseId' }, limit: 'api', reply: deletedSchema, replyStatus: 200,
+      handle: async ({ params }) => {
+        const record = await deps.reading.find(params['responseId'] ?? '');
+        if (!record) throw notFound('response');
+        const { surveyId, responseId, isComplete } = record;
+        const row = encodeTombstone(surveyId, responseId, record.submittedAt.getTime());
+        if (!(await deps.intake.remove({ surveyId, responseId, isComplete, row }))) throw notFound('response');
+        return ok({ id: responseId, deleted: true });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,70 @@
+import type { SubmissionOutcome, SubmissionStanding, Submissions } from '../../actors/submissions.ts';
+import { readSubmission } from '../../domain/submission.ts';
+import { Problem, notFound, validationProblem, type Finding } from '../../errors.ts';
+import { assertJsonType, parseJson } from '../body.ts';
+import { standingHeaders } from '../dispatch.ts';
+import { limitKeyOf } from '../client-address.ts';
+import type { Limits } from '../limits.ts';
+import { defaultMaxBodyBytes, route, type Call, type Outcome, type Route } from '../route.ts';
+import { submissionBodySchema, submissionReplySchema } from '../schemas/responses.ts';
+
+export interface SubmitRouteDeps {
+  submit: Submissions;
+  limits: Pick<Limits, 'consume'>;
+}
+
+const keyPattern = /^[\x21-\x7e]{1,255}$/;
+
+/** The one public door that must be fast: its body is checked by hand, and its limit is counted by the intake. */
+export function submitRoute({ submit, limits }: SubmitRouteDeps): Route {
+  return route({
+    method: 'POST', path: '/responses/surveys/{surveyId}/submit', tag: 'Responses', summary: 'Submit a response, whole or in parts',
+    description: [
+      'Public. The reply is sent when the submission is on disk. `isComplete: false` saves progress and gives a `resumeToken`; a later submit with the same `responseId` and that token merges question by question.',
+      'An `Idempotency-Key` header (1–255 visible ASCII characters), or a `responseId` made by the client, makes repeats safe for 48 hours: the same body gives the same reply with `Idempotent-Replayed: true`, another body 409 IDEMPOTENCY_MISMATCH. Bodies are compared as JSON: the order of keys does not matter.',
+      'A partial response can be resumed for 30 days after its last save.',
+    ].join('\n\n'),
+    access: { kind: 'public' }, limit: 'submit', body: submissionBodySchema, bodyKind: 'raw', maxBodyBytes: defaultMaxBodyBytes,
+    reply: submissionReplySchema, replyStatus: 201,
+    handle: async (call) => {
+      const surveyId = call.params['surveyId'] ?? '';
+      const outcome = await submit({ surveyId, ...readRequest(call), surveyToken: call.header('x-survey-token'), address: limitKeyOf(call.address) });
+      if (outcome.kind !== 'unknown survey') return answer(outcome);
+      const standing = await limits.consume('api', limitKeyOf(call.address));
+      if (!standing.isAllowed) throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: standing.retryAfterSeconds, headers: standingHeaders(standing) });
+      throw new Problem('NOT_FOUND', notFound('survey').message, { headers: standingHeaders(standing) });
+    },
+  });
+}
+
+/** Reads the request as far as it can be read: what is wrong travels on, because refused submissions are counted too. */
+function readRequest(call: Pick<Call, 'header' | 'rawBody'>) {
+  const findings: Finding[] = [];
+  const idempotencyKey = call.header('idempotency-key');
+  try {
+    assertJsonType(call.header('content-type'), call.header('content-encoding'));
+    if (idempotencyKey !== undefined && !keyPattern.test(idempotencyKey))
+      throw validationProblem([{ path: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' }]);
+    const body = parseJson(call.rawBody);
+    const submission = readSubmission(body, findings);
+    const problem = submission ? undefined : validationProblem(findings);
+    return { submission, findings, body, idempotencyKey, problem };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return { submission: undefined, findings, body: null, idempotencyKey: undefined, problem: error };
+  }
+}
+
+function headersOf(standing: SubmissionStanding | undefined): (readonly [string, string])[] {
+  if (!standing) return [];
+  return standingHeaders({ ...standing, resetAt: Math.ceil((Date.now() + Math.max(0, standing.resetMs)) / 1000) });
+}
+
+function answer(outcome: Exclude<SubmissionOutcome, { kind: 'unknown survey' }>): Outcome {
+  const headers = headersOf(outcome.standing);
+  if (outcome.kind === 'refused') throw outcome.problem.with(headers);
+  return {
+    kind: 'text', status: 201, mediaType: 'application/json; charset=utf-8', text: `{"success":true,"data":${outcome.replyText}}`,
+    headers: outcome.isReplay ? [...headers, ['idempotent-replayed', 'true']] : headers,
+  };
+}

@@ -1,0 +1,193 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { moveSurvey } from '../../actors/lifecycle.ts';
+import type { SurveyActors } from '../../actors/surveys.ts';
+import { surveyStatuses, visibleQuestions, type Survey, type SurveyWithQuestions } from '../../domain/survey.ts';
+import { Problem, notFound, validationProblem } from '../../errors.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { presentSurvey, presentSurveyWithQuestions } from '../present.ts';
+import { pageFields } from '../query.ts';
+import { created, ok, page, route, type Call, type Route } from '../route.ts';
+import { deletedSchema } from '../schemas/common.ts';
+import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
+
+export interface SurveyRoutesDeps {
+  surveys: SurveyStore;
+  actors: SurveyActors;
+  /** Exact count of accepted responses. */
+  responseCount(surveyId: string): Promise<number>;
+  now(): number;
+  newId(): string;
+}
+
+const title = z.string().trim().min(1).max(300);
+const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text)).nullable();
+const languageTag = z.string().regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or zh-Hans').max(35);
+
+const fields = {
+  title,
+  description: z.string().max(5000).nullable(),
+  status: z.enum(surveyStatuses),
+  isAnonymous: z.boolean(),
+  visibility: z.enum(['PUBLIC', 'PRIVATE']),
+  responseQuota: z.number().int().min(1).nullable(),
+  submissionRateLimit: z.number().int().min(1).max(10_000_000).nullable().describe('Submissions a minute for one client address; null: the general limit'),
+  startsAt: moment,
+  endsAt: moment,
+  aiEnabled: z.boolean(),
+  language: languageTag,
+  retentionDays: z.number().int().min(1).max(36_500).nullable().describe('Responses older than this are erased; null: the general setting'),
+};
+
+export const newSurveyBody = z.strictObject({ ...fields, title }).partial().required({ title: true });
+export const surveyChangeBody = z.strictObject(fields).partial().refine((body) => Object.keys(body).length > 0, 'name at least one field');
+type SurveyFields = z.output<typeof surveyChangeBody>;
+
+const listQuery = z.strictObject({
+  ...pageFields(100),
+  status: z.enum(surveyStatuses).optional(),
+  search: z.string().trim().min(1).max(200).optional().describe('Part of the title or description'),
+  sort: z.enum(['createdAt', '-createdAt', 'title', '-title', 'responseCount', '-responseCount']).default('-createdAt'),
+});
+
+export function newAccessToken(): string {
+  return randomBytes(24).toString('base64url');
+}
+
+/** A survey as it is before anything was said about it. */
+export function blankSurvey(id: string, ownerId: string, nowMs: number): SurveyWithQuestions {
+  const at = new Date(nowMs);
+  return {
+    id, ownerId, title: '', description: null, status: 'DRAFT', closedReason: null, isAnonymous: false, visibility: 'PUBLIC', accessToken: null,
+    responseQuota: null, submissionRateLimit: null, startsAt: null, endsAt: null, aiEnabled: true, language: 'en', retentionDays: null,
+    createdAt: at, updatedAt: at, publishedAt: null, closedAt: null, version: 1, revision: 1,
+    slotCounts: { codes: 0, numbers: 0, texts: 0 }, questions: [],
+  };
+}
+
+/** Puts given fields (status aside) on a survey; refuses a start after the end. */
+export function applyFields(survey: SurveyWithQuestions, { status: _, ...given }: SurveyFields, nowMs: number): SurveyWithQuestions {
+  const named = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const next: SurveyWithQuestions = { ...survey, ...named, updatedAt: new Date(nowMs) };
+  if (next.startsAt && next.endsAt && next.startsAt >= next.endsAt) throw validationProblem([{ path: 'endsAt', message: 'must be after startsAt' }]);
+  return { ...next, accessToken: next.visibility === 'PRIVATE' ? (next.accessToken ?? newAccessToken()) : next.accessToken };
+}
+
+export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
+  const present = async (survey: Survey, right: Call['right']) =>
+    presentSurvey(survey, { responseCount: await deps.responseCount(survey.id), nowMs: deps.now(), isTokenShown: right !== 'read' });
+  const presentWhole = async (survey: SurveyWithQuestions, right: Call['right']) =>
+    presentSurveyWithQuestions(survey, { responseCount: await deps.responseCount(survey.id), nowMs: deps.now(), isTokenShown: right !== 'read' });
+
+  return [
+    route({
+      method: 'GET', path: '/surveys', tag: 'Surveys', summary: 'List the surveys that the caller may see', access: { kind: 'user' }, limit: 'api',
+      query: listQuery, reply: z.array(surveyListItemSchema), replyStatus: 200, isPaged: true,
+      handle: async ({ query, principal }) => {
+        const { items, total } = await deps.surveys.list({
+          userId: principal.role === 'ADMIN' ? null : principal.userId, status: query.status, search: query.search,
+          sort: query.sort.replace('-', '') as 'createdAt', isDescending: query.sort.startsWith('-'), page: query.page, limit: query.limit,
+        });
+        const rows = items.map((item) => presentSurvey(item, { responseCount: item.responseCount, nowMs: deps.now(), isTokenShown: false }));
+        return page(rows, { page: query.page, limit: query.limit, total });
+      },
+    }),
+    route({
+      method: 'POST', path: '/surveys', tag: 'Surveys', summary: 'Create a survey', access: { kind: 'editor' }, limit: 'api',
+      body: newSurveyBody, reply: surveyWithQuestionsSchema, replyStatus: 201,
+      handle: async ({ body, principal }) => {
+        const nowMs = deps.now();
+        const draft = applyFields(blankSurvey(deps.newId(), principal.userId, nowMs), body, nowMs);
+        const move = moveSurvey(draft, { type: 'SET_STATUS', status: body.status ?? 'DRAFT', by: 'update', isFull: false, nowMs }, { nowMs, completed: 0 });
+        await deps.surveys.create(move.survey, move.events);
+        await deps.actors.adopt(move.survey);
+        return created(await presentWhole(move.survey, 'own'));
+      },
+    }),
+    route({
+      method: 'GET', path: '/surveys/{id}', tag: 'Surveys', summary: 'Read a survey with its questions', access: { kind: 'survey', right: 'read', by: 'id' },
+      limit: 'api', reply: surveyWithQuestionsSchema, replyStatus: 200,
+      handle: async ({ params, right }) => {
+        const survey = await deps.surveys.load(params['id'] ?? '');
+        if (!survey) throw notFound('survey');
+        return ok(await presentWhole(survey, right));
+      },
+    }),
+    route({
+      method: 'PUT', path: '/surveys/{id}', tag: 'Surveys', summary: 'Change a survey',
+      description: 'Any of the fields. With `status` the survey moves: every status may be set from every other. Setting ACTIVE after `endsAt`, or while the quota is full, leaves it CLOSED.',
+      access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', body: surveyChangeBody, reply: surveyWithQuestionsSchema, replyStatus: 200,
+      handle: async ({ params, body, right }) => {
+        const id = params['id'] ?? '';
+        const edit = (current: SurveyWithQuestions) => (Object.keys(body).some((name) => name !== 'status') ? applyFields(current, body, deps.now()) : current);
+        const survey = body.status === undefined ? await deps.actors.edit(id, edit) : await deps.actors.setStatus(id, body.status, 'update', edit);
+        return ok(await presentWhole(survey, right));
+      },
+    }),
+    route({
+      method: 'DELETE', path: '/surveys/{id}', tag: 'Surveys', summary: 'Delete a survey with all its responses', access: { kind: 'survey', right: 'own', by: 'id' },
+      limit: 'api', reply: deletedSchema, replyStatus: 200,
+      handle: async ({ params }) => {
+        const id = params['id'] ?? '';
+        await deps.surveys.remove(id);
+        await deps.actors.remove(id);
+        return ok({ id, deleted: true });
+      },
+    }),
+    route({
+      method: 'POST', path: '/surveys/{id}/publish', tag: 'Surveys', summary: 'Publish a survey',
+      description: 'Opens the survey and announces survey.published whenever this changes the status to ACTIVE.',
+      access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', isBodyOptional: true,
+      body: z.strictObject({ status: z.literal('ACTIVE', { error: 'only ACTIVE can be published' }).optional() }),
+      reply: surveyWithQuestionsSchema, replyStatus: 200,
+      handle: async ({ params, right }) => ok(await presentWhole(await deps.actors.setStatus(params['id'] ?? '', 'ACTIVE', 'publish'), right)),
+    }),
+    route({
+      method: 'POST', path: '/surveys/{id}/duplicate', tag: 'Surveys', summary: 'Copy a survey without its responses', access: { kind: 'survey', right: 'read', by: 'id' },
+      limit: 'api', isBodyOptional: true, body: z.strictObject({ title: title.optional() }), reply: surveyWithQuestionsSchema, replyStatus: 201,
+      handle: async ({ params, body, principal }) => {
+        if (principal.role === 'VIEWER') throw new Problem('FORBIDDEN', 'A VIEWER may only read');
+        const source = await deps.surveys.load(params['id'] ?? '');
+        if (!source) throw notFound('survey');
+        const copy = copySurvey(source, { id: deps.newId(), ownerId: principal.userId, title: body.title, nowMs: deps.now(), newId: deps.newId });
+        await deps.surveys.create(copy);
+        await deps.actors.adopt(copy);
+        return created(await presentWhole(copy, 'own'));
+      },
+    }),
+    route({
+      method: 'POST', path: '/surveys/{id}/rotate-token', tag: 'Surveys', summary: 'Replace the access token of a PRIVATE survey', access: { kind: 'survey', right: 'edit', by: 'id' },
+      limit: 'api', reply: surveySchema, replyStatus: 200,
+      handle: async ({ params, right }) => {
+        const survey = await deps.actors.edit(params['id'] ?? '', (current) => ({ ...current, accessToken: newAccessToken(), updatedAt: new Date(deps.now()) }));
+        return ok(await present(survey, right));
+      },
+    }),
+  ];
+}
+
+interface CopyOptions {
+  id: string;
+  ownerId: string;
+  title: string | undefined;
+  nowMs: number;
+  newId(): string;
+}
+
+/** A new DRAFT with the same wording, ids of its own, and the same positions for its answers. */
+function copySurvey(source: SurveyWithQuestions, { id, ownerId, title: newTitle, nowMs, newId }: CopyOptions): SurveyWithQuestions {
+  const blank = blankSurvey(id, ownerId, nowMs);
+  return {
+    ...source, ...blank,
+    title: newTitle ?? `${source.title} (copy)`.slice(0, 300),
+    description: source.description, isAnonymous: source.isAnonymous, visibility: source.visibility,
+    accessToken: source.visibility === 'PRIVATE' ? newAccessToken() : null, responseQuota: source.responseQuota,
+    submissionRateLimit: source.submissionRateLimit, aiEnabled: source.aiEnabled, language: source.language, retentionDays: source.retentionDays,
+    slotCounts: source.slotCounts,
+    questions: visibleQuestions(source).map((question, order) => ({
+      ...question, id: newId(), surveyId: id, order,
+      options: question.options.map((option) => ({ ...option, id: newId() })),
+      rows: question.rows.map((row) => ({ ...row, id: newId() })),
+    })),
+  };
+}
