@@ -1,7 +1,7 @@
 // The set-up that every command shares: right Node, locked packages, a build of the present sources, settings from .env.
 // Plain JavaScript without dependencies: it runs on a bare checkout.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -43,12 +43,19 @@ function installPackages() {
 function build() {
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === sourceState()) return;
   process.stderr.write('Building …\n');
-  // Files of deleted sources would otherwise stay, and deleted tests would still run.
-  rmSync(inRoot('dist'), { recursive: true, force: true });
-  const done = spawnSync(process.execPath, [compiler(), '-p', inRoot('tsconfig.json')], { cwd: root, stdio: ['ignore', 2, 2] });
-  if (done.status !== 0) stop('The build failed');
-  mkdirSync(inRoot('dist'), { recursive: true });
-  writeFileSync(stampFile, sourceState());
+  // Beside, then swapped: deleted sources leave nothing behind, a failed build changes nothing, and a service that runs from dist
+  // is without its files for an instant only.
+  const draft = inRoot(`dist.${process.pid}`);
+  const state = sourceState();
+  const done = spawnSync(process.execPath, [compiler(), '-p', inRoot('tsconfig.json'), '--outDir', draft], { cwd: root, stdio: ['ignore', 2, 2] });
+  if (done.status === 0) {
+    writeFileSync(join(draft, '.built'), state);
+    rmSync(inRoot('dist'), { recursive: true, force: true });
+    renameSync(draft, inRoot('dist'));
+    return;
+  }
+  rmSync(draft, { recursive: true, force: true });
+  stop('The build failed');
 }
 
 function compiler() {

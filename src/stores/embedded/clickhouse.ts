@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../../log.ts';
 import { endLeftover, superviseChild, type SupervisedChild } from './child-process.ts';
-import { defaultDatabase } from './engine/database.ts';
 import { keptSecret } from './host/kept-secret.ts';
 import type { Ports } from './host/ports.ts';
 
@@ -45,7 +44,7 @@ export async function startClickhouse({ dir, ports, env, log }: ClickhouseOption
     },
     log,
   );
-  return { ...child, url: `http://default:${password}@127.0.0.1:${port}/${defaultDatabase}` };
+  return { ...child, url: `http://default:${password}@127.0.0.1:${port}` };
 }
 
 /** A query with our password: a ping would be answered by any server that happens to have the port. */

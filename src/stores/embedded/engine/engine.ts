@@ -47,6 +47,7 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
   const root = new Session(dir, { connectionArgs: connectionArguments(memoryBytes) });
   await root.queryAsync(`CREATE DATABASE IF NOT EXISTS ${defaultDatabase} ENGINE = Atomic`);
   const lanes = { read: createLane(places.read), insert: createLane(places.insert), change: createLane(places.change), kill: createLane(places.kill) };
+  const defaults = [['max_memory_usage', String(Math.floor(memoryBytes / 2))]] as const;
   const running = new Set<Promise<unknown>>();
   let queries = 0;
 
@@ -72,7 +73,7 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
     };
     scope.signal.addEventListener('abort', cancel, { once: true });
     try {
-      await prepare(session, id, scope);
+      await prepare(session, id, { ...scope, settings: new Map([...defaults, ...scope.settings]) });
       scope.signal.throwIfAborted();
       return await work(session);
     } finally {
@@ -114,12 +115,9 @@ function connectionArguments(memoryBytes: number): string[] {
   const caches = Math.floor(memoryBytes / 16);
   const values = {
     max_server_memory_usage: memoryBytes,
-    max_memory_usage: Math.floor(memoryBytes / 2),
     mark_cache_size: caches,
     primary_index_cache_size: caches,
     index_mark_cache_size: caches,
-    // Whole numbers past 2^53 would silently change their value in a JSON number.
-    output_format_json_quote_64bit_integers: 1,
   };
   return Object.entries(values).map(([name, value]) => `--${name}=${value}`);
 }

@@ -108,19 +108,32 @@ async function* joined(held: Uint8Array[], first: IteratorResult<Uint8Array>, re
 
 async function send(response: ServerResponse, asked: EngineRequest, signal: AbortSignal, pieces: AsyncGenerator<Uint8Array>, engine: Engine): Promise<void> {
   const sink: Writable = asked.acceptsGzip ? createGzip({ level: 1 }) : response;
-  if (sink !== response) sink.pipe(response);
+  if (sink !== response) sink.pipe(response, { end: false });
   try {
     for await (const piece of pieces) {
       if (!sink.write(piece)) await once(sink, 'drain', { signal });
       signal.throwIfAborted();
     }
   } catch (error) {
-    if (!signal.aborted) sink.write(exceptionMark(tagOf(response), await toEngineError(error, engine)));
-    // The reply must not look complete: it is cut off after the mark.
-    sink.end(() => response.socket?.destroySoon());
+    if (signal.aborted) return;
+    await cutOff(response, sink, exceptionMark(tagOf(response), await toEngineError(error, engine)));
     return;
   }
-  sink.end();
+  if (sink !== response) {
+    sink.end();
+    await once(sink, 'end', { signal });
+  }
+  response.end();
+}
+
+/** The reply must not look complete: after the mark the connection closes without the end of the body. */
+async function cutOff(response: ServerResponse, sink: Writable, mark: string): Promise<void> {
+  if (sink === response) await new Promise((resolve) => response.write(mark, resolve));
+  else {
+    sink.end(mark);
+    await once(sink, 'end');
+  }
+  response.socket?.destroySoon();
 }
 
 /** How a server says that a reply which had begun with status 200 failed; `@clickhouse/client` looks for it. */
