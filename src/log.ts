@@ -1,4 +1,4 @@
-import { pino, type Logger } from 'pino';
+import { destination, pino, type Logger } from 'pino';
 
 export type Log = Logger;
 
@@ -8,13 +8,14 @@ const redacted = [
   'secret', 'authorization', 'respondent', 'answers', 'metadata', 'textValue', 'email', 'remoteAddress',
 ];
 
-/** JSON lines on standard output; one logger a process, children carry `part`. */
+/** JSON lines on standard error (standard output is for people); one logger a process, children carry `part`. */
 export function createLog(level: string, bindings: Record<string, unknown> = {}): Log {
-  return pino({
+  const options = {
     level,
     base: { pid: process.pid, ...bindings },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
-    formatters: { level: (label) => ({ level: label }) },
+    formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: redacted.flatMap((field) => [field, `*.${field}`]), censor: '[redacted]' },
-  });
+  };
+  return pino(options, destination({ fd: 2, sync: false }));
 }

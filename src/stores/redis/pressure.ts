@@ -1,0 +1,33 @@
+import type { Redis } from 'ioredis';
+import { unavailable, type Problem } from '../../errors.ts';
+
+export interface Pressure {
+  /** A refusal while the intake is too full to take more; undefined while there is room. */
+  refusal(): Problem | undefined;
+  /** Share of the intake's memory in use, 0…1; 0 where the server has no bound. */
+  memoryShare(): number;
+  stop(): void;
+}
+
+const watchMs = 500;
+/** Past this share submissions are refused: what is accepted must still find room for its bookkeeping. */
+const hardMark = 0.8;
+
+/** Watches how full the intake's Redis is. */
+export function watchPressure(redis: Redis): Pressure {
+  let share = 0;
+  const look = async () => {
+    const text = await redis.info('memory');
+    const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1] ?? 0);
+    const bound = figure('maxmemory');
+    share = bound === 0 ? 0 : figure('used_memory') / bound;
+  };
+  const timer = setInterval(() => void look().catch(() => undefined), watchMs);
+  timer.unref();
+  void look().catch(() => undefined);
+  return {
+    refusal: () => (share > hardMark ? unavailable('The intake is full for the moment', 1 + Math.floor(Math.random() * 10)) : undefined),
+    memoryShare: () => share,
+    stop: () => clearInterval(timer),
+  };
+}

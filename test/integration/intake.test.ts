@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { newId } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
+import { createIntake, type Appendix, type Intake } from '../../src/stores/redis/intake.ts';
+import { createShards } from '../../src/stores/redis/shards.ts';
+import { createStream, type Stream } from '../../src/stores/redis/stream.ts';
+import { sharedStores } from '../support/stores.ts';
+
+const quiet = { committed: () => undefined, submitted: () => undefined };
+
+describe('the intake script', () => {
+  const redis: { close(): Promise<unknown> }[] = [];
+  const shards = createShards(2);
+  let intake: Intake;
+  let stream: Stream;
+
+  before(async () => {
+    const { redisUrl } = await sharedStores();
+    const client = createIntakeRedis(redisUrl, createLog('silent'));
+    await client.connect();
+    redis.push({ close: () => client.quit() });
+    intake = createIntake({ redis: client, shards, metrics: quiet });
+    stream = createStream(client);
+  });
+  after(async () => {
+    for (const client of redis) await client.close();
+    await (await sharedStores()).stop();
+  });
+
+  async function survey(facts: { quota?: number; revision?: number } = {}): Promise<string> {
+    const surveyId = newId();
+    await intake.announce({ surveyId, revision: facts.revision ?? 1, quota: facts.quota ?? null, codePositions: 3, total: 0, completed: 0 });
+    return surveyId;
+  }
+
+  function appendix(surveyId: string, more: Partial<Appendix> = {}): Appendix {
+    return {
+      surveyId, revision: 1, limitKey: '', limit: 60, refusal: '', idempotencyKey: '', digest: '', isComplete: true, responseId: newId(), seen: null,
+      row: '["row"]', reply: '{"reply":1}', state: '', ...more,
+    };
+  }
+
+  it('writes the submissions of a tick as one stream entry and counts them', async () => {
+    const surveyId = await survey();
+    const before = await stream.newest(shards.of(surveyId));
+    const results = await Promise.all([1, 2, 3].map((n) => intake.append(appendix(surveyId, { row: `[${n}]` }))));
+    assert.deepEqual(results.map((result) => result.code), ['ACCEPTED', 'ACCEPTED', 'ACCEPTED']);
+    const [entry] = await stream.readAfter(shards.of(surveyId), before, 10);
+    assert.equal(entry?.rows.toString(), '[1]\n[2]\n[3]');
+    assert.equal(entry?.count, 3);
+    assert.equal(entry?.codeColumns, 3);
+    assert.deepEqual(entry?.surveyIds, [surveyId]);
+    assert.deepEqual(await intake.counts(surveyId), { total: 3, completed: 3 });
+  });
+
+  it('accepts exactly the quota, however many come at once, and says once that it is filled', async () => {
+    const surveyId = await survey({ quota: 50 });
+    const before = await stream.newest(shards.of(surveyId));
+    const results = await Promise.all(Array.from({ length: 400 }, () => intake.append(appendix(surveyId))));
+    const count = (code: string) => results.filter((result) => result.code === code).length;
+    assert.equal(count('ACCEPTED'), 49);
+    assert.equal(count('FILLED'), 1);
+    assert.equal(count('QUOTA'), 350);
+    const entries = await stream.readAfter(shards.of(surveyId), before, 1000);
+    assert.deepEqual(entries.flatMap((entry) => entry.filled), [surveyId]);
+    assert.deepEqual(await intake.counts(surveyId), { total: 50, completed: 50 });
+  });
+
+  it('gives partial responses no seat', async () => {
+    const surveyId = await survey({ quota: 1 });
+    const partial = await intake.append(appendix(surveyId, { isComplete: false, state: '{}', digest: 'a' }));
+    assert.equal(partial.code, 'ACCEPTED');
+    assert.equal((await intake.append(appendix(surveyId))).code, 'FILLED');
+    assert.equal((await intake.append(appendix(surveyId, { isComplete: false, state: '{}', digest: 'b' }))).code, 'QUOTA');
+  });
+
+  it('answers the same key and body a hundred times at once with one row and one reply', async () => {
+    const surveyId = await survey();
+    const results = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => intake.append(appendix(surveyId, { idempotencyKey: 'k', digest: 'd'.repeat(43), reply: `{"n":${n}}` }))),
+    );
+    assert.equal(results.filter((result) => result.code === 'ACCEPTED').length, 1);
+    const replays = results.filter((result) => result.code === 'REPLAY');
+    assert.equal(replays.length, 99);
+    assert.equal(new Set(replays.map((result) => result.text)).size, 1);
+    assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 1 });
+    const other = await intake.append(appendix(surveyId, { idempotencyKey: 'k', digest: 'e'.repeat(43) }));
+    assert.equal(other.code, 'MISMATCH');
+  });
+
+  it('replays an accepted key even when the submission would be refused by now', async () => {
+    const surveyId = await survey();
+    const digest = 'd'.repeat(43);
+    await intake.append(appendix(surveyId, { idempotencyKey: 'k', digest, reply: '{"first":true}' }));
+    const late = await intake.append(appendix(surveyId, { idempotencyKey: 'k', digest, refusal: 'closed' }));
+    assert.deepEqual([late.code, late.text], ['REPLAY', '{"first":true}']);
+    assert.equal((await intake.append(appendix(surveyId, { refusal: 'closed' }))).code, 'REFUSED');
+  });
+
+  it('asks for a fresh look when the survey has changed, and for an introduction when it is not known', async () => {
+    const surveyId = await survey({ revision: 7 });
+    assert.equal((await intake.append(appendix(surveyId, { revision: 6 }))).code, 'STALE');
+    assert.equal((await intake.append(appendix(newId()))).code, 'UNKNOWN');
+    assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
+  });
+
+  it('ignores news of a survey that are older than what it knows', async () => {
+    const surveyId = await survey({ revision: 5 });
+    assert.equal(await intake.announce({ surveyId, revision: 4, quota: 1, codePositions: 0, total: 9, completed: 9 }), false);
+    assert.equal(await intake.announce({ surveyId, revision: 6, quota: 1, codePositions: 0, total: 9, completed: 9 }), true);
+    assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
+  });
+
+  it('lets exactly the limit pass in a window and says how much is left', async () => {
+    const surveyId = await survey();
+    const results = await Promise.all(Array.from({ length: 100 }, () => intake.append(appendix(surveyId, { limitKey: `${surveyId}:me`, limit: 60 }))));
+    assert.equal(results.filter((result) => result.code === 'ACCEPTED').length, 60);
+    assert.equal(results.filter((result) => result.code === 'LIMITED').length, 40);
+    assert.deepEqual(results.slice(0, 3).map((result) => result.remaining), [59, 58, 57]);
+    assert.ok(results.every((result) => result.resetMs > 0 && result.resetMs <= 60_000));
+  });
+
+  it('lets only one of two merges of the same state through, and tells the other to look again', async () => {
+    const surveyId = await survey();
+    const responseId = newId();
+    const save = (seen: number, digest: string, isComplete = false) =>
+      intake.append(appendix(surveyId, { responseId, seen, digest, isComplete, state: isComplete ? '' : '{"kept":1}' }));
+    assert.equal((await save(0, 'a')).code, 'ACCEPTED');
+    const both = await Promise.all([save(1, 'b'), save(1, 'c')]);
+    assert.deepEqual(both.map((result) => result.code), ['ACCEPTED', 'CHANGED']);
+    assert.equal((await save(2, 'd', true)).code, 'ACCEPTED');
+    assert.equal((await save(2, 'e')).code, 'COMPLETE');
+    assert.equal((await save(0, 'f')).code, 'MISMATCH');
+    assert.equal((await save(0, 'd', true)).code, 'REPLAY');
+    assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 1 });
+  });
+
+  it('gives a deleted response’s seat back once', async () => {
+    const surveyId = await survey({ quota: 2 });
+    const responseId = newId();
+    await intake.append(appendix(surveyId, { responseId, seen: 0, digest: 'a' }));
+    const removal = { surveyId, responseId, isComplete: true, row: '["gone"]' };
+    assert.deepEqual([await intake.remove(removal), await intake.remove(removal)], [true, false]);
+    assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
+    assert.equal((await intake.state(surveyId, responseId))?.seen, -1);
+  });
+
+  it('works again after the server has forgotten its scripts', async () => {
+    const surveyId = await survey();
+    const { redisUrl } = await sharedStores();
+    const other = createIntakeRedis(redisUrl, createLog('silent'));
+    await other.connect();
+    await other.script('FLUSH');
+    await other.quit();
+    assert.equal((await intake.append(appendix(surveyId))).code, 'ACCEPTED');
+  });
+});
+
+describe('ownership of a shard', () => {
+  it('refuses the writes of an owner whose lease has passed to another', async () => {
+    const { redisUrl } = await sharedStores();
+    const client = createIntakeRedis(redisUrl, createLog('silent'));
+    await client.connect();
+    try {
+      const stream = createStream(client);
+      const prefix = `{lease-${newId()}}:`;
+      const shard = { index: 0, prefix, stream: `${prefix}stream` };
+      const first = await stream.lease(shard, 'first', 60_000);
+      assert.ok(first);
+      assert.equal(await stream.lease(shard, 'second', 60_000), undefined);
+      await client.del(`${prefix}owner`);
+      const second = await stream.lease(shard, 'second', 60_000);
+      assert.ok(second && second.fence > first.fence);
+      assert.equal(await stream.end(first, '1-0', ''), false);
+      assert.equal(await stream.end(second, '1-0', ''), true);
+      assert.equal(await stream.acknowledged(shard), '1-0');
+    } finally {
+      await client.quit();
+      await (await sharedStores()).stop();
+    }
+  });
+});
