@@ -35,7 +35,6 @@ export interface SupervisedChild {
 const readyPollMs = 20;
 const firstBackoffMs = 100;
 const longestBackoffMs = 2_000;
-const stableMs = 10_000;
 const logKeptBytes = 10 * 1024 * 1024;
 
 /**
@@ -56,17 +55,18 @@ export async function superviseChild(plan: ChildPlan, log: Log): Promise<Supervi
 
   const keepAlive = async () => {
     while (!isStopping) {
-      const startedAt = performance.now();
       const how = await current.ended;
       if (isStopping) return;
-      if (performance.now() - startedAt > stableMs) backoffMs = firstBackoffMs;
       log.warn({ store: plan.name, how, restartInMs: backoffMs, lastLine: lastLogLine(plan.dir) }, 'an embedded store ended by itself and is started again');
       await delay(backoffMs);
       backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
       if (isStopping) return;
       current = launch(plan);
       await untilReady(plan, current).then(
-        () => log.info({ store: plan.name, pid: current.process.pid }, 'the embedded store serves again'),
+        () => {
+          backoffMs = firstBackoffMs;
+          log.info({ store: plan.name, pid: current.process.pid }, 'the embedded store serves again');
+        },
         (error: unknown) => log.error({ store: plan.name, reason: reasonOf(error) }, 'the embedded store does not become ready'),
       );
     }

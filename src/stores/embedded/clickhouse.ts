@@ -28,23 +28,22 @@ const poolThreads = '16';
 export async function startClickhouse({ dir, ports, env, log }: ClickhouseOptions): Promise<SupervisedChild & { url: string }> {
   const ending = { name, dir, stopSignal: 'SIGTERM', stopTimeoutMs } as const;
   await endLeftover(ending, log);
-  const port = await ports.keep(dir);
   const password = keptSecret(dir);
   mkdirSync(join(dir, 'data'), { recursive: true, mode: 0o700 });
   const server = fileURLToPath(new URL('./clickhouse-server.js', import.meta.url));
-  const child = await superviseChild(
-    {
+  const memoryBytes = Math.floor(totalmem() * memoryShare);
+  return ports.withPort(dir, async (port) => {
+    const plan = {
       ...ending,
       command: process.execPath,
-      args: ['--enable-source-maps', server, dir, String(port), String(Math.floor(totalmem() * memoryShare))],
+      args: ['--enable-source-maps', server, dir, String(port), String(memoryBytes)],
       env: { ...env, UV_THREADPOOL_SIZE: poolThreads, TZ: 'UTC', NODE_OPTIONS: '' },
       hasChannel: true,
       isReady: () => answers(port, password),
       readyTimeoutMs,
-    },
-    log,
-  );
-  return { ...child, url: `http://default:${password}@127.0.0.1:${port}` };
+    };
+    return { ...(await superviseChild(plan, log)), url: `http://default:${password}@127.0.0.1:${port}` };
+  });
 }
 
 /** A query with our password: a ping would be answered by any server that happens to have the port. */

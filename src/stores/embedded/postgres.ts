@@ -36,21 +36,19 @@ export async function startPostgres({ dir, ports, env, log }: PostgresOptions): 
   const cluster = join(home.dir, 'cluster');
   if (!existsSync(join(cluster, 'PG_VERSION'))) await createCluster(home, cluster, password, env);
   else checkVersion(home.major, cluster);
-  const port = await ports.keep(dir);
-  const urlOf = (db: string) => `postgres://${superuser}:${password}@127.0.0.1:${port}/${db}`;
-  const child = await superviseChild(
-    {
+  return ports.withPort(dir, async (port) => {
+    const urlOf = (db: string) => `postgres://${superuser}:${password}@127.0.0.1:${port}/${db}`;
+    const plan = {
       ...ending,
+      ...(home.user ? { user: home.user } : {}),
       command: join(home.bin, 'postgres'),
       args: ['-D', cluster, ...settings(port)],
       env,
-      ...(home.user ? { user: home.user } : {}),
       isReady: () => ensureDatabase(urlOf('postgres')),
       readyTimeoutMs,
-    },
-    log,
-  );
-  return { ...child, url: urlOf(database) };
+    };
+    return { ...(await superviseChild(plan, log)), url: urlOf(database) };
+  });
 }
 
 function settings(port: number): string[] {
@@ -72,7 +70,8 @@ function settings(port: number): string[] {
 
 /** True when it answers; makes the database that the service uses if it is not there yet. */
 async function ensureDatabase(url: string): Promise<boolean> {
-  const sql = postgres(url, { max: 1, connect_timeout: 2, idle_timeout: 1, onnotice: () => {} });
+  // Without fetch_types: the client does not look after that query of its own, and a server that dies during it would end us too.
+  const sql = postgres(url, { max: 1, connect_timeout: 2, idle_timeout: 1, fetch_types: false, onnotice: () => {} });
   try {
     const found = await sql`select 1 from pg_database where datname = ${database}`;
     if (found.length === 0) await sql`create database ${sql(database)}`;

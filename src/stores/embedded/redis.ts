@@ -28,13 +28,13 @@ export async function startRedis(options: RedisOptions): Promise<SupervisedChild
   const { name, dir, program, env, log } = options;
   const ending = { name, dir, stopSignal: 'SIGTERM', stopTimeoutMs } as const;
   await endLeftover(ending, log);
-  const port = await options.ports.keep(dir);
   const password = keptSecret(dir);
   const config = join(dir, 'redis.conf');
-  writeFileSync(config, configuration(options, port, password), { mode: 0o600 });
-  const plan = { ...ending, env, command: program, args: [config], isReady: () => answersPing(port, password), readyTimeoutMs };
-  const child = await superviseChild(plan, log);
-  return { ...child, url: `redis://:${password}@127.0.0.1:${port}` };
+  return options.ports.withPort(dir, async (port) => {
+    writeFileSync(config, configuration(options, port, password), { mode: 0o600 });
+    const plan = { ...ending, env, command: program, args: [config], isReady: () => answersPing(port, password), readyTimeoutMs };
+    return { ...(await superviseChild(plan, log)), url: `redis://:${password}@127.0.0.1:${port}` };
+  });
 }
 
 function configuration(options: RedisOptions, port: number, password: string): string {

@@ -1,7 +1,7 @@
 import { Session } from 'chdb';
 import { defaultDatabase } from './database.ts';
-import { createLane } from './lanes.ts';
-import { tokens, isWord } from './query-text.ts';
+import { createLane, type LaneName } from './lanes.ts';
+import { literal } from './query-text.ts';
 
 export interface EngineOptions {
   /** Absolute; holds the tables. */
@@ -20,8 +20,6 @@ export interface QueryScope {
   /** Aborted when the client goes away: the query is then cancelled. */
   signal: AbortSignal;
 }
-
-export type LaneName = 'read' | 'insert' | 'change' | 'kill';
 
 export interface Engine {
   /** Opens a session of its own for one query; nothing that it sets outlives it. */
@@ -122,22 +120,6 @@ function connectionArguments(memoryBytes: number): string[] {
   return Object.entries(values).map(([name, value]) => `--${name}=${value}`);
 }
 
-/** A ClickHouse string literal. */
-export function literal(text: string): string {
-  return `'${text.replace(/\\/g, '\\\\').replace(/'/g, "\\'")}'`;
-}
-
 function quotedName(name: string): string {
   return `\`${name.replace(/\\/g, '\\\\').replace(/`/g, '\\`')}\``;
-}
-
-const readingVerbs = new Set(['SELECT', 'WITH', 'SHOW', 'DESCRIBE', 'DESC', 'EXPLAIN', 'EXISTS', 'CHECK', 'VALUES']);
-
-/** The lane of a statement without inline data. WITH may also begin an INSERT … SELECT. */
-export function laneOf(verb: string, sql: string): LaneName {
-  if (verb === 'KILL') return 'kill';
-  if (!readingVerbs.has(verb)) return 'change';
-  if (verb !== 'WITH') return 'read';
-  for (const token of tokens(sql)) if (isWord(token, 'INSERT')) return 'change';
-  return 'read';
 }

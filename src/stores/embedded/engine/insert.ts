@@ -1,8 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { Session } from 'chdb';
-import { literal } from './engine.ts';
 import { isBinaryInput, rawInputFormat } from './formats.ts';
 import type { InsertHead } from './insert-head.ts';
+import { literal } from './query-text.ts';
 
 export interface Written {
   rows: number;

@@ -1,3 +1,5 @@
+import { isWord, tokens } from './query-text.ts';
+
 export interface Lane {
   /** Runs the work when one of the lane's places is free; first come, first served. Rejects at once when `signal` aborts the wait. */
   run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
@@ -35,4 +37,17 @@ export function createLane(places: number): Lane {
       }
     },
   };
+}
+
+export type LaneName = 'read' | 'insert' | 'change' | 'kill';
+
+const readingVerbs = new Set(['SELECT', 'WITH', 'SHOW', 'DESCRIBE', 'DESC', 'EXPLAIN', 'EXISTS', 'CHECK', 'VALUES']);
+
+/** The lane of a statement without inline data. WITH may also begin an INSERT … SELECT. */
+export function laneOf(verb: string, sql: string): LaneName {
+  if (verb === 'KILL') return 'kill';
+  if (!readingVerbs.has(verb)) return 'change';
+  if (verb !== 'WITH') return 'read';
+  for (const token of tokens(sql)) if (isWord(token, 'INSERT')) return 'change';
+  return 'read';
 }

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Session } from 'chdb';
-import { literal } from './engine.ts';
 import { formatKind, headerLength } from './formats.ts';
+import { literal } from './query-text.ts';
 
 export interface OutputQuery {
   /** Without trailing semicolon. */

@@ -60,3 +60,8 @@ function outputFormat(all: readonly Token[]): string | undefined {
   }
   return undefined;
 }
+
+/** A ClickHouse string literal. */
+export function literal(text: string): string {
+  return `'${text.replace(/\\/g, '\\\\').replace(/'/g, "\\'")}'`;
+}

@@ -13,21 +13,36 @@ const highestPort = 32_000;
 const tries = 200;
 
 export interface Ports {
-  /** The loopback port of a store: the one of its last start (`<dir>/port`) where that is still free, else a new free one. */
-  keep(dir: string): Promise<number>;
+  /**
+   * Runs `start` with the loopback port of a store: the one of its last start (`<dir>/port`) where that is still free, else a new
+   * free one. Between the look and the store's own bind anybody may take the port: then it is tried again with another one.
+   */
+  withPort<T>(dir: string, start: (port: number) => Promise<T>): Promise<T>;
 }
+
+const startTries = 3;
 
 /** Hands out ports to the stores of one start; never the same one twice, though none of them listens yet. */
 export function createPorts(): Ports {
   const taken = new Set<number>();
   const isUsable = async (port: number) => !taken.has(port) && (await isFree(port));
+  const keep = async (dir: string) => {
+    const kept = readPort(dir);
+    const port = kept !== undefined && (await isUsable(kept)) ? kept : await newPort(isUsable);
+    taken.add(port);
+    writeFileSync(join(dir, 'port'), `${port}\n`);
+    return port;
+  };
   return {
-    async keep(dir) {
-      const kept = readPort(dir);
-      const port = kept !== undefined && (await isUsable(kept)) ? kept : await newPort(isUsable);
-      taken.add(port);
-      writeFileSync(join(dir, 'port'), `${port}\n`);
-      return port;
+    async withPort(dir, start) {
+      for (let attempt = 1; ; attempt++) {
+        const port = await keep(dir);
+        try {
+          return await start(port);
+        } catch (error) {
+          if (attempt === startTries || (await isFree(port))) throw error;
+        }
+      }
     },
   };
 }

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { keptSecret } from '../../src/stores/embedded/host/kept-secret.ts';
+import { takeLock } from '../../src/stores/embedded/host/lock.ts';
+import { endProcess, findOrphan, writePidFile } from '../../src/stores/embedded/host/pid-file.ts';
+import { createPorts } from '../../src/stores/embedded/host/ports.ts';
+import { identityOf } from '../../src/stores/embedded/host/process-identity.ts';
+import { canEnter } from '../../src/stores/embedded/postgres-home.ts';
+import { StartError } from '../../src/stores/embedded/start-error.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'embedded-host-'));
+after(() => rmSync(root, { recursive: true, force: true }));
+
+function newDir(): string {
+  return mkdtempSync(join(root, 'd'));
+}
+
+test('a lock is refused while its owner lives, taken over when it is gone, and free again after its release', () => {
+  const dir = newDir();
+  const lock = takeLock(dir);
+  assert.throws(() => takeLock(dir), (error) => error instanceof StartError && error.message.includes(`process ${process.pid}`));
+  lock.release();
+  writeFileSync(join(dir, 'lock'), JSON.stringify({ pid: process.pid, identity: 'the same number, another process' }));
+  const second = takeLock(dir);
+  second.release();
+  writeFileSync(join(dir, 'lock'), 'half a rec');
+  takeLock(dir).release();
+  assert.equal(existsSync(join(dir, 'lock')), false);
+});
+
+test('a release does not remove the lock of another owner', () => {
+  const dir = newDir();
+  const lock = takeLock(dir);
+  writeFileSync(join(dir, 'lock'), 'somebody else');
+  lock.release();
+  assert.equal(readFileSync(join(dir, 'lock'), 'utf8'), 'somebody else');
+});
+
+test('a process keeps its identity as long as it lives and has none afterwards', async () => {
+  const child = spawn('sleep', ['30']);
+  const pid = child.pid ?? 0;
+  const identity = identityOf(pid);
+  assert.ok(identity);
+  assert.equal(identityOf(pid), identity);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  assert.equal(identityOf(pid), undefined);
+  assert.equal(identityOf(0), undefined);
+});
+
+test('an orphan is found only by its own directory, and ended even if it ignores the polite signal', async () => {
+  const dir = newDir();
+  const child = spawn('sh', ['-c', 'trap "" TERM; echo ready; while :; do sleep 1; done'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  await once(child.stdout, 'data');
+  const pid = child.pid ?? 0;
+  writePidFile(dir, pid);
+  assert.equal(findOrphan(dir), pid);
+  const copy = newDir();
+  writeFileSync(join(copy, 'pid'), readFileSync(join(dir, 'pid')));
+  assert.equal(findOrphan(copy), undefined);
+  await endProcess(pid, { signal: 'SIGTERM', timeoutMs: 100 });
+  assert.equal(findOrphan(dir), undefined);
+});
+
+test('a secret is made once, kept, and readable by its owner only', () => {
+  const dir = newDir();
+  const secret = keptSecret(dir);
+  assert.equal(keptSecret(dir), secret);
+  assert.ok(secret.length >= 32);
+  assert.equal(statSync(join(dir, 'password')).mode & 0o777, 0o600);
+  assert.notEqual(keptSecret(newDir()), secret);
+});
+
+test('a store keeps its port, and two stores of one start never get the same', async () => {
+  const [a, b] = [newDir(), newDir()];
+  const portOf = (ports: ReturnType<typeof createPorts>, dir: string) => ports.withPort(dir, async (port) => port);
+  const ports = createPorts();
+  const first = await portOf(ports, a);
+  writeFileSync(join(b, 'port'), String(first));
+  assert.notEqual(await portOf(ports, b), first);
+  assert.equal(await portOf(createPorts(), a), first);
+});
+
+test('another user can enter a directory only if every directory above lets it through', { skip: process.platform === 'win32' }, () => {
+  const stranger = { uid: 65_533, gid: 65_533 };
+  const open = join(newDir(), 'open');
+  mkdirSync(open, { mode: 0o711 });
+  assert.equal(canEnter(open, stranger), false);
+  assert.equal(canEnter('/', stranger), true);
+  assert.equal(canEnter(open, { uid: process.getuid?.() ?? 0, gid: stranger.gid }), true);
+});
