@@ -1,0 +1,123 @@
+import { Readable } from 'node:stream';
+import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client';
+import type { Log } from '../../log.ts';
+import { asProblem, isUnreachable, TooLong } from './failure.ts';
+import { name } from './query/literals.ts';
+
+export interface SelectOptions {
+  /** Bound of the whole query, on both sides; default 15 s. */
+  timeoutMs?: number;
+  /** For this query alone. */
+  settings?: Readonly<Record<string, number | string>>;
+}
+
+/** The response store's database. Every failure that is not a mistake of ours is SERVICE_UNAVAILABLE. */
+export interface ClickHouse {
+  /** Named in every statement, so that a connection needs no database of its own. */
+  readonly database: string;
+  /** A table of ours as it is written in a statement. */
+  table(table: string): string;
+  /** Rows as tuples, in the order of the columns asked for; 64-bit numbers as numbers. */
+  select<Row extends readonly unknown[]>(sql: string, options?: SelectOptions): Promise<Row[]>;
+  command(sql: string, options?: { timeoutMs?: number }): Promise<void>;
+  /** Sends raw bytes in the format that the statement names; resolves when the server has stored them. */
+  insert(sql: string, body: readonly Uint8Array[], options?: { timeoutMs?: number }): Promise<void>;
+  ping(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface ClickHouseOptions {
+  /** Servers of equal content: the next is used when one cannot be reached. The path of the first names the database. */
+  urls: readonly string[];
+  log: Log;
+}
+
+const defaultDatabase = 'survey';
+const readTimeoutMs = 15_000;
+const changeTimeoutMs = 60_000;
+const pingTimeoutMs = 2000;
+/** A server that was started again drops its idle connections: the first failure on one says nothing. */
+const leastAttempts = 2;
+
+export function createClickHouse({ urls, log }: ClickHouseOptions): ClickHouse {
+  const database = databaseOf(urls[0] ?? '');
+  const clients = urls.map(open);
+  let current = 0;
+
+  const attempt = async <T>(timeoutMs: number, step: (client: ClickHouseClient, signal: AbortSignal) => Promise<T>): Promise<T> => {
+    for (let tries = 1; ; tries += 1) {
+      const used = current % clients.length;
+      try {
+        return await bounded(timeoutMs, (signal) => step(at(clients, used), signal));
+      } catch (error) {
+        if (!isUnreachable(error)) throw asProblem(error);
+        if (current % clients.length === used) current = used + 1;
+        if (clients.length > 1) log.warn({ err: error, server: used }, 'a ClickHouse server cannot be reached');
+        if (error instanceof TooLong || tries >= Math.max(leastAttempts, clients.length)) throw asProblem(error);
+      }
+    }
+  };
+
+  return {
+    database,
+    table: (table) => `${name(database)}.${name(table)}`,
+    select<Row extends readonly unknown[]>(sql: string, { timeoutMs = readTimeoutMs, settings = {} }: SelectOptions = {}) {
+      const query = `${sql} SETTINGS ${inline({ ...alwaysSet, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
+      return attempt(timeoutMs, async (client, signal) => {
+        const result = await client.query({ query, format: 'JSONCompactEachRow', abort_signal: signal });
+        return result.json<Row>();
+      });
+    },
+    command: (sql, { timeoutMs = changeTimeoutMs } = {}) => attempt(timeoutMs, async (client, signal) => void (await client.command({ query: sql, abort_signal: signal }))),
+    insert: (sql, body, { timeoutMs = changeTimeoutMs } = {}) =>
+      attempt(timeoutMs, async (client, signal) => {
+        const { stream } = await client.exec({ query: sql, values: Readable.from(body, { objectMode: false }), abort_signal: signal });
+        for await (const _ of stream);
+      }),
+    ping: () => attempt(pingTimeoutMs, async (client, signal) => void (await client.query({ query: 'SELECT 1', abort_signal: signal }).then((result) => result.text()))).then(() => true, () => false),
+    close: async () => void (await Promise.all(clients.map((client) => client.close()))),
+  };
+}
+
+/** Older servers quote 64-bit numbers. */
+const alwaysSet = { output_format_json_quote_64bit_integers: 0 };
+
+function inline(settings: Readonly<Record<string, number | string>>): string {
+  return Object.entries(settings).map(([key, value]) => `${key} = ${value}`).join(', ');
+}
+
+function databaseOf(url: string): string {
+  return decodeURIComponent(new URL(url).pathname.slice(1)) || defaultDatabase;
+}
+
+function open(url: string): ClickHouseClient {
+  const server = new URL(url);
+  server.pathname = '';
+  return createClient({
+    url: server,
+    application: 'survey-service',
+    max_open_connections: 32,
+    request_timeout: changeTimeoutMs,
+    keep_alive: { enabled: true },
+    log: { level: ClickHouseLogLevel.OFF },
+  });
+}
+
+function at<T>(items: readonly T[], index: number): T {
+  const item = items[index];
+  if (item === undefined) throw new Error('no ClickHouse server was named');
+  return item;
+}
+
+/** The client's own time-out starts again with every byte, and its abort ends with the reply's head: this bounds the whole. */
+async function bounded<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new TooLong(ms));
+      controller.abort();
+    }, ms);
+  });
+  return Promise.race([work(controller.signal), tooLong]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,44 @@
+import type { ClickHouse } from './client.ts';
+import { text } from './query/literals.ts';
+import { tablesToChange, type Placement } from './placement.ts';
+
+/**
+ * The columns c0, c1, … of `responses`: one per code position. They are added in steps as surveys grow; a position that has no column
+ * yet is 0 in every stored response.
+ */
+export interface CodeColumns {
+  /** Adds columns so that there are at least `count`. Must have run before rows with so many codes are sent: surplus values are dropped silently. */
+  ensure(count: number): Promise<void>;
+  /** How many there are. Asks again where fewer than `wanted` were known, as other processes add columns too. */
+  existing(wanted: number): Promise<number>;
+}
+
+/** Columns are added this many at a time; the schema begins with as many. */
+export const codeColumnStep = 64;
+
+export function createCodeColumns(clickhouse: ClickHouse, placement: Placement = {}): CodeColumns {
+  let known = codeColumnStep;
+  const existing = async (wanted: number): Promise<number> => {
+    if (wanted <= known) return known;
+    const [row] = await clickhouse.select<[number]>(
+      `SELECT count() FROM system.columns WHERE database = ${text(clickhouse.database)} AND table = 'responses' AND match(name, '^c[0-9]+$')`,
+    );
+    known = Math.max(known, row?.[0] ?? 0);
+    return known;
+  };
+  return {
+    existing,
+    async ensure(count) {
+      const present = await existing(count);
+      if (count <= present) return;
+      const additions = codeColumnDefinitions(present, Math.ceil(count / codeColumnStep) * codeColumnStep).map((column) => `ADD COLUMN IF NOT EXISTS ${column}`);
+      for (const table of tablesToChange(clickhouse, placement)) await clickhouse.command(`ALTER TABLE ${table} ${additions.join(', ')}`);
+      await existing(count);
+    },
+  };
+}
+
+/** Small numbers in 16 bits: T64 cuts the empty upper bits, which halves the time of a scan and leaves a third on disk. */
+export function codeColumnDefinitions(from: number, to: number): string[] {
+  return Array.from({ length: to - from }, (_, index) => `c${from + index} UInt16 DEFAULT 0 CODEC(T64, LZ4)`);
+}

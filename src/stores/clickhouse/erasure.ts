@@ -1,0 +1,31 @@
+import type { ClickHouse } from './client.ts';
+import { storageTable, type Placement } from './placement.ts';
+import { text, uuid } from './query/literals.ts';
+
+const erasureTimeoutMs = 30 * 60_000;
+
+/** Removes content from the disk itself; slow work for jobs. */
+export function createErasure(clickhouse: ClickHouse, placement: Placement) {
+  const table = clickhouse.table('responses');
+  const storage = storageTable(clickhouse, placement);
+  const months = async (condition: string): Promise<string[]> =>
+    (await clickhouse.select<[string]>(`SELECT DISTINCT _partition_id FROM ${table} WHERE ${condition}`, { timeoutMs: erasureTimeoutMs })).map(([month]) => month);
+  return {
+    /** Removes every row of a survey. Rows of it that arrive later stay. */
+    async eraseSurvey(surveyId: string): Promise<void> {
+      const survey = `survey_id = ${uuid(surveyId)}`;
+      // Month by month: a change of the whole table would have to visit every part of it.
+      for (const month of await months(survey))
+        await clickhouse.command(`ALTER TABLE ${storage} DELETE IN PARTITION ID ${text(month)} WHERE ${survey} SETTINGS mutations_sync = 2`, { timeoutMs: erasureTimeoutMs });
+    },
+    /**
+     * Removes what deleted responses have left behind. Their tombstones stay, so that a late redelivery brings nothing back. Works by
+     * merging the months concerned. Returns how many months were.
+     */
+    async eraseDeleted(): Promise<number> {
+      const concerned = await months(`is_deleted = 0 AND response_id GLOBAL IN (SELECT response_id FROM ${table} WHERE is_deleted = 1)`);
+      for (const month of concerned) await clickhouse.command(`OPTIMIZE TABLE ${storage} PARTITION ID ${text(month)} FINAL`, { timeoutMs: erasureTimeoutMs });
+      return concerned.length;
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { Problem } from '../../errors.ts';
+import type { ClickHouse } from './client.ts';
+import type { CodeColumns } from './code-columns.ts';
+import { isUnreadable } from './failure.ts';
+import type { Placement } from './placement.ts';
+import { text, whole } from './query/literals.ts';
+
+export interface Batch {
+  /** Ready lines of JSONCompactEachRow in the column order of `responses`, each but the last ended by a newline. */
+  lines: Buffer | readonly Buffer[];
+  rows: number;
+  /** The most code positions that a line has. */
+  codeColumns: number;
+  /** Names the batch: of batches with one token the first is stored, whatever the others hold. */
+  token: string;
+}
+
+export type InsertOutcome =
+  | { kind: 'stored' }
+  /** the rows themselves cannot be read: sending them again is no use */
+  | { kind: 'refused'; reason: string }
+  /** the store is away or busy; the batch may have been stored all the same */
+  | { kind: 'retry'; reason: string };
+
+const insertTimeoutMs = 60_000;
+/** A token names one block: a batch must not be cut into two. */
+const mostRowsInBlock = 1_000_000;
+
+/** Stores a batch as one block, on disk before the promise resolves. */
+export function createInsert(clickhouse: ClickHouse, columns: CodeColumns, { cluster }: Placement) {
+  return async (batch: Batch): Promise<InsertOutcome> => {
+    if (batch.rows > mostRowsInBlock) throw new RangeError(`a batch holds at most ${mostRowsInBlock} rows`);
+    const settings = [
+      `insert_deduplication_token = ${text(batch.token)}`, 'insert_deduplicate = 1', 'async_insert = 0', 'input_format_parallel_parsing = 0', 'max_partitions_per_insert_block = 0',
+      `max_insert_block_size = ${whole(mostRowsInBlock)}`, 'input_format_json_compact_allow_variable_number_of_columns = 1',
+      ...(cluster === undefined ? [] : ['distributed_foreground_insert = 1']),
+    ];
+    try {
+      await columns.ensure(batch.codeColumns);
+      const body = Buffer.isBuffer(batch.lines) ? [batch.lines] : withNewlines(batch.lines);
+      await clickhouse.insert(`INSERT INTO ${clickhouse.table('responses')} SETTINGS ${settings.join(', ')} FORMAT JSONCompactEachRow`, body, { timeoutMs: insertTimeoutMs });
+      return { kind: 'stored' };
+    } catch (error) {
+      if (isUnreadable(error)) return { kind: 'refused', reason: reasonOf(error) };
+      return { kind: 'retry', reason: reasonOf(error) };
+    }
+  };
+}
+
+const newline = Buffer.from('\n');
+
+function withNewlines(pieces: readonly Buffer[]): Buffer[] {
+  return pieces.flatMap((piece) => (piece.at(-1) === 10 ? [piece] : [piece, newline]));
+}
+
+/** For the log: what the server or the connection said, without the rows that it may quote. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Problem ? (error.cause ?? error) : error;
+  if (!(cause instanceof Error)) return 'unknown';
+  const type = 'type' in cause && typeof cause.type === 'string' ? `${cause.type}: ` : '';
+  return `${type}${cause.message.split(/: \(at row|: while|\(at row|Row \d+:/)[0] ?? ''}`.slice(0, 300);
+}

@@ -1,0 +1,64 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { assetPath } from '../../assets.ts';
+import type { ClickHouse } from './client.ts';
+import { codeColumnDefinitions, codeColumnStep } from './code-columns.ts';
+import { onCluster, type Placement } from './placement.ts';
+import { name, text } from './query/literals.ts';
+
+/**
+ * Brings the schema up to date: every file of schema/ once, in the order of its name; those named `….cluster.sql` on clusters only.
+ * Every statement may run twice, so that processes may start together and a broken-off start is simply repeated.
+ */
+export async function migrateClickHouse(clickhouse: ClickHouse, placement: Placement = {}): Promise<void> {
+  const everywhere = placement.cluster === undefined ? '' : onCluster(placement.cluster);
+  const journal = clickhouse.table('schema_migrations');
+  const engine = placement.cluster === undefined ? 'ReplacingMergeTree' : `ReplicatedReplacingMergeTree(${replicaOf(clickhouse, 'schema_migrations', false)})`;
+  await clickhouse.command(`CREATE DATABASE IF NOT EXISTS ${name(clickhouse.database)} ${everywhere}`);
+  await clickhouse.command(`CREATE TABLE IF NOT EXISTS ${journal} ${everywhere} (name String) ENGINE = ${engine} ORDER BY name`);
+  const applied = new Set((await clickhouse.select<[string]>(`SELECT name FROM ${journal}`)).map(([applied]) => applied));
+  for (const file of await schemaFiles(placement)) {
+    if (applied.has(file)) continue;
+    await clickhouse.command(schemaStatement(await readFile(join(schemaFolder(), file), 'utf8'), clickhouse, placement));
+    await clickhouse.command(`INSERT INTO ${journal} VALUES (${text(file)})`);
+  }
+}
+
+/** A schema file with its placeholders filled in for this database and placement. */
+export function schemaStatement(template: string, clickhouse: Pick<ClickHouse, 'database' | 'table'>, { cluster }: Placement): string {
+  const isCluster = cluster !== undefined;
+  const values: Record<string, string> = {
+    storage_table: clickhouse.table(isCluster ? 'responses_local' : 'responses'),
+    table: clickhouse.table('responses'),
+    database: text(clickhouse.database),
+    cluster: text(cluster ?? ''),
+    on_cluster: isCluster ? onCluster(cluster) : '',
+    code_columns: codeColumnDefinitions(0, codeColumnStep).join(', '),
+    engine: isCluster ? `ReplicatedReplacingMergeTree(${replicaOf(clickhouse, 'responses', true)}, version, is_deleted)` : 'ReplacingMergeTree(version, is_deleted)',
+    deduplication: isCluster
+      ? 'replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800'
+      : 'non_replicated_deduplication_window = 10000',
+  };
+  return template.replace(/\{\{(\w+)\}\}/g, (_, key: string) => {
+    const value = values[key];
+    if (value === undefined) throw new Error(`unknown placeholder ${key} in a schema file`);
+    return value;
+  });
+}
+
+export async function schemaFiles({ cluster }: Placement): Promise<string[]> {
+  const files = (await readdir(schemaFolder())).filter((file) => file.endsWith('.sql')).sort((one, other) => order(one).localeCompare(order(other)));
+  return files.filter((file) => cluster !== undefined || !file.endsWith('.cluster.sql'));
+}
+
+export function schemaFolder(): string {
+  return assetPath('src/stores/clickhouse/schema');
+}
+
+/** A file for clusters comes after the one for all that has its name. */
+const order = (file: string): string => file.replace(/(\.cluster)?\.sql$/, (ending) => (ending === '.sql' ? ' ' : '.'));
+
+/** The coordination path of a replicated table: one a shard, or one for all servers. */
+function replicaOf({ database }: Pick<ClickHouse, 'database'>, table: string, isSharded: boolean): string {
+  return `${text(`/clickhouse/tables/${isSharded ? '{shard}' : 'all'}/${database}/${table}`)}, ${text(isSharded ? '{replica}' : '{shard}-{replica}')}`;
+}

@@ -1,0 +1,26 @@
+import type { ClickHouse } from './client.ts';
+import { name } from './query/literals.ts';
+
+/**
+ * Where the rows lie. On one server `responses` is the table itself; on a cluster it is a Distributed table over `responses_local`,
+ * sharded by response so that all versions of one meet on one shard.
+ */
+export interface Placement {
+  /** A cluster of the servers' configuration. */
+  cluster?: string | undefined;
+}
+
+/** The table that holds rows, as written in statements that change it on every server. */
+export function storageTable(clickhouse: ClickHouse, { cluster }: Placement): string {
+  return cluster === undefined ? clickhouse.table('responses') : `${clickhouse.table('responses_local')} ${onCluster(cluster)}`;
+}
+
+/** Every table that must learn of a new column, in the order in which they must. */
+export function tablesToChange(clickhouse: ClickHouse, placement: Placement): string[] {
+  const storage = storageTable(clickhouse, placement);
+  return placement.cluster === undefined ? [storage] : [storage, `${clickhouse.table('responses')} ${onCluster(placement.cluster)}`];
+}
+
+export function onCluster(cluster: string): string {
+  return `ON CLUSTER ${name(cluster)}`;
+}

@@ -1,0 +1,26 @@
+import { validationProblem } from '../../../errors.ts';
+import { instant, isUuid, uuid } from './literals.ts';
+
+/** A response's place among the responses of its survey; never changes. */
+export interface ResponseKey {
+  submittedAtMs: number;
+  responseId: string;
+}
+
+/** An opaque text that stands for a place in a list. */
+export function encodeCursor({ submittedAtMs, responseId }: ResponseKey): string {
+  return Buffer.from(`${submittedAtMs}.${responseId}`).toString('base64url');
+}
+
+/** Throws a VALIDATION_ERROR for a text that `encodeCursor` cannot have made. */
+export function decodeCursor(cursor: string): ResponseKey {
+  const [ms = '', responseId = '', ...rest] = Buffer.from(cursor, 'base64url').toString('latin1').split('.');
+  if (!/^\d{1,15}$/.test(ms) || !isUuid(responseId) || rest.length > 0) throw validationProblem([{ path: 'cursor', message: 'is not a cursor of this list' }]);
+  return { submittedAtMs: Number(ms), responseId };
+}
+
+/** Places before or after a key, in the order (submitted_at, response_id); the first part can use the sorting key. */
+export function beyond(side: '<' | '>', { submittedAtMs, responseId }: ResponseKey): string {
+  const moment = instant(submittedAtMs);
+  return `submitted_at ${side}= ${moment} AND (submitted_at ${side} ${moment} OR response_id ${side} ${uuid(responseId)})`;
+}

@@ -1,0 +1,77 @@
+import { bitsPerWord, type Dimension } from '../../../domain/questions/contract.ts';
+import type { CodeColumns } from '../code-columns.ts';
+import { instant, uuid, whole } from './literals.ts';
+
+/** Responses that have this code in this dimension. */
+export interface Condition {
+  dimension: Dimension;
+  code: number;
+}
+
+export interface DateRange {
+  /** The first moment that counts, by submittedAt. */
+  startDate?: Date | undefined;
+  /** The first moment that no longer counts. */
+  endDate?: Date | undefined;
+}
+
+export interface Selection extends DateRange {
+  surveyId: string;
+  isComplete?: boolean | undefined;
+  /** All must hold. */
+  conditions?: readonly Condition[] | undefined;
+}
+
+/** A code column; a position without a column yet is 0 in every response. */
+export type ColumnOf = (slot: number) => string;
+
+export async function columnNames(columns: CodeColumns, slots: readonly number[]): Promise<ColumnOf> {
+  const existing = await columns.existing(slots.reduce((most, slot) => Math.max(most, slot + 1), 0));
+  return (slot) => (slot < existing ? `c${whole(slot)}` : 'toUInt16(0)');
+}
+
+/** The part of a selection that the sorting key answers; true for every version of a response or for none. */
+export function keyCondition({ surveyId, startDate, endDate }: Pick<Selection, 'surveyId'> & DateRange): string {
+  return all([
+    `survey_id = ${uuid(surveyId)}`,
+    startDate === undefined ? '' : `submitted_at >= ${instant(startDate)}`,
+    endDate === undefined ? '' : `submitted_at < ${instant(endDate)}`,
+  ]);
+}
+
+/** A whole selection; only the newest version of a response may be asked (FINAL). */
+export function selectionCondition(selection: Selection, columnOf: ColumnOf): string {
+  return all([
+    keyCondition(selection),
+    selection.isComplete === undefined ? '' : `is_complete = ${selection.isComplete ? 1 : 0}`,
+    ...(selection.conditions ?? []).map((condition) => hasCode(condition, columnOf)),
+  ]);
+}
+
+export function all(conditions: readonly string[]): string {
+  return conditions.filter((condition) => condition !== '').join(' AND ');
+}
+
+export function slotsOf({ source }: Dimension): readonly number[] {
+  if (source.kind === 'code') return [source.slot];
+  return source.kind === 'bits' ? source.slots : source.items.map((item) => item.slot);
+}
+
+export function selectionSlots({ conditions }: Pick<Selection, 'conditions'>): number[] {
+  return (conditions ?? []).flatMap(({ dimension }) => slotsOf(dimension));
+}
+
+function hasCode({ dimension: { source }, code }: Condition, columnOf: ColumnOf): string {
+  switch (source.kind) {
+    case 'code':
+      return `${columnOf(source.slot)} = ${whole(code)}`;
+    case 'bits': {
+      const slot = source.slots[Math.floor((code - 1) / bitsPerWord)];
+      return slot === undefined ? '0' : `bitTest(${columnOf(slot)}, ${whole((code - 1) % bitsPerWord)})`;
+    }
+    case 'first': {
+      const item = source.items.find((candidate) => candidate.code === code);
+      return item === undefined ? '0' : `${columnOf(item.slot)} = 1`;
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import type { ClickHouse } from '../client.ts';
+import { all } from './selection.ts';
+import { beyond, type ResponseKey } from './cursor.ts';
+import { instant, whole } from './literals.ts';
+import type { Conditions } from './pages.ts';
+import { toRecord, type RecordCells, type ResponseRecord } from './record.ts';
+
+export interface Walk {
+  conditions: Conditions;
+  columns: string;
+}
+
+const recordsAtOnce = 5000;
+const longestSpan = 1_000_000;
+
+/**
+ * All responses of a selection, oldest first, that were there when the walk began. In steps over spans of the sorting key, each a
+ * bounded query of its own: memory stays flat, nothing is kept open for a slow reader, and a broken connection costs one step.
+ */
+export async function* walkRecords(clickhouse: ClickHouse, { conditions, columns }: Walk): AsyncGenerator<ResponseRecord> {
+  const table = clickhouse.table('responses');
+  const end = await edge(clickhouse, `SELECT submitted_at FROM ${table} WHERE ${conditions.key} ORDER BY survey_id DESC, submitted_at DESC LIMIT 1`);
+  let span = recordsAtOnce;
+  for (let fromMs = 0; end !== undefined && fromMs <= end.lastMs; ) {
+    const range = all([conditions.key, `submitted_at >= ${instant(fromMs)}`, `submitted_at <= ${instant(end.lastMs)}`]);
+    const step = await edge(clickhouse, `SELECT submitted_at FROM ${table} WHERE ${range} ORDER BY survey_id, submitted_at LIMIT ${whole(span)}`);
+    if (step === undefined) return;
+    let found = 0;
+    for (let after: ResponseKey | undefined; ; ) {
+      const rows = await clickhouse.select<RecordCells>(
+        `SELECT ${columns} FROM ${table} FINAL WHERE ${all([conditions.whole, `submitted_at >= ${instant(fromMs)}`, `submitted_at <= ${instant(step.lastMs)}`, after === undefined ? '' : beyond('>', after)])}
+         ORDER BY submitted_at, response_id LIMIT ${whole(recordsAtOnce)}`,
+      );
+      for (const row of rows) yield toRecord(row);
+      found += rows.length;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < recordsAtOnce) break;
+      after = { submittedAtMs: last[2], responseId: last[1] };
+    }
+    fromMs = step.lastMs + 1;
+    // Where the conditions leave few of many, longer steps; each still gives at most `recordsAtOnce` at a time.
+    if (found < recordsAtOnce / 4) span = Math.min(longestSpan, span * 2);
+    else span = recordsAtOnce;
+  }
+}
+
+async function edge(clickhouse: ClickHouse, moments: string): Promise<{ lastMs: number } | undefined> {
+  const [row] = await clickhouse.select<[number, number]>(`SELECT toUnixTimestamp64Milli(max(submitted_at)), count() FROM (${moments})`);
+  return row === undefined || row[1] === 0 ? undefined : { lastMs: row[0] };
+}

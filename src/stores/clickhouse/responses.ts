@@ -1,0 +1,113 @@
+import type { ClickHouse } from './client.ts';
+import { createCodeColumns } from './code-columns.ts';
+import { createErasure } from './erasure.ts';
+import { createInsert } from './insert.ts';
+import type { Placement } from './placement.ts';
+import { decodeCursor, encodeCursor } from './query/cursor.ts';
+import { isUuid, uuid, whole } from './query/literals.ts';
+import { newestKeys, recordsAt, type Conditions } from './query/pages.ts';
+import { recordColumns, toRecord, type RecordCells, type ResponseRecord } from './query/record.ts';
+import { columnNames, keyCondition, selectionCondition, selectionSlots, type Selection } from './query/selection.ts';
+import { walkRecords } from './query/walk.ts';
+
+export type { Batch, InsertOutcome } from './insert.ts';
+export type { ResponseRecord } from './query/record.ts';
+
+export interface ListQuery extends Selection {
+  /** From 1. */
+  page?: number | undefined;
+  /** `nextCursor` of the page before; then `page` is not looked at. */
+  cursor?: string | undefined;
+  limit: number;
+  /** Code positions that the survey has given out: fewer are read. */
+  codeColumns?: number | undefined;
+}
+
+export interface ResponsePage {
+  records: ResponseRecord[];
+  /** Of all pages, exact. */
+  total: number;
+  /** Null on the last page. */
+  nextCursor: string | null;
+}
+
+const countTimeoutMs = 30_000;
+
+/** Responses in ClickHouse. Everything that reads sees each response once, in its newest version, and none that was deleted. */
+export function createResponseStore({ clickhouse, cluster }: { clickhouse: ClickHouse } & Placement) {
+  const columns = createCodeColumns(clickhouse, { cluster });
+  const table = clickhouse.table('responses');
+
+  const conditionsOf = async (selection: Selection): Promise<Conditions> => ({
+    key: keyCondition(selection),
+    whole: selectionCondition(selection, await columnNames(columns, selectionSlots(selection))),
+  });
+  const columnsToRead = async (codeColumns: number | undefined): Promise<string> =>
+    recordColumns(codeColumns === undefined ? undefined : Math.min(codeColumns, await columns.existing(codeColumns)));
+
+  return {
+    insertBatch: createInsert(clickhouse, columns, { cluster }),
+    ...createErasure(clickhouse, { cluster }),
+
+    async find(responseId: string): Promise<ResponseRecord | undefined> {
+      if (!isUuid(responseId)) return undefined;
+      // Without FINAL, as the index on response_id then leaves only this response's few versions to read.
+      const [row] = await clickhouse.select<[number, ...RecordCells]>(
+        `SELECT is_deleted, ${recordColumns()} FROM ${table} WHERE response_id = ${uuid(responseId)} ORDER BY version DESC LIMIT 1`,
+      );
+      if (row === undefined) return undefined;
+      const [isDeleted, ...cells] = row;
+      return isDeleted === 1 ? undefined : toRecord(cells);
+    },
+
+    /** A page, newest first by submittedAt. Following `nextCursor` shows every response once, whatever arrives meanwhile. */
+    async list({ page = 1, cursor, limit, codeColumns, ...selection }: ListQuery): Promise<ResponsePage> {
+      const after = cursor === undefined ? undefined : decodeCursor(cursor);
+      const conditions = await conditionsOf(selection);
+      const offset = after === undefined ? (page - 1) * limit : 0;
+      const total = await count(conditions.whole);
+      if (offset >= total) return { records: [], total, nextCursor: null };
+      const keys = await newestKeys(clickhouse, { conditions, after, offset, limit: limit + 1 });
+      const shown = keys.slice(0, limit);
+      const records = await recordsAt(clickhouse, { surveyCondition: `survey_id = ${uuid(selection.surveyId)}`, keys: shown, columns: await columnsToRead(codeColumns) });
+      const last = shown.at(-1);
+      return { records, total, nextCursor: keys.length > limit && last ? encodeCursor(last) : null };
+    },
+
+    /** Every response of the selection that is stored now, oldest first, in flat memory. */
+    async *stream(selection: Selection, { codeColumns }: { codeColumns?: number | undefined } = {}): AsyncGenerator<ResponseRecord> {
+      yield* walkRecords(clickhouse, { conditions: await conditionsOf(selection), columns: await columnsToRead(codeColumns) });
+    },
+
+    /** Counts of several surveys at once; every survey asked for has an entry. */
+    async countOf(surveyIds: readonly string[]): Promise<Map<string, { total: number; complete: number }>> {
+      const counts = new Map(surveyIds.map((id) => [id, { total: 0, complete: 0 }]));
+      if (surveyIds.length === 0) return counts;
+      const rows = await clickhouse.select<[string, number, number]>(
+        `SELECT survey_id, count(), countIf(is_complete = 1) FROM ${table} FINAL WHERE survey_id IN (${surveyIds.map(uuid).join(', ')}) GROUP BY survey_id`,
+        { timeoutMs: countTimeoutMs },
+      );
+      for (const [id, total, complete] of rows) counts.set(id, { total, complete });
+      return counts;
+    },
+
+    /** Whether any response has something at one of these code positions. */
+    async answeredSlots(surveyId: string, slots: readonly number[]): Promise<boolean> {
+      const existing = await columns.existing(Math.max(0, ...slots.map((slot) => slot + 1)));
+      const asked = slots.filter((slot) => slot < existing);
+      if (asked.length === 0) return false;
+      const rows = await clickhouse.select<[number]>(
+        `SELECT 1 FROM ${table} FINAL WHERE survey_id = ${uuid(surveyId)} AND (${asked.map((slot) => `c${whole(slot)} != 0`).join(' OR ')}) LIMIT 1`,
+        { timeoutMs: countTimeoutMs },
+      );
+      return rows.length > 0;
+    },
+  };
+
+  async function count(condition: string): Promise<number> {
+    const [row] = await clickhouse.select<[number]>(`SELECT count() FROM ${table} FINAL WHERE ${condition}`, { timeoutMs: countTimeoutMs });
+    return row?.[0] ?? 0;
+  }
+}
+
+export type ResponseStore = ReturnType<typeof createResponseStore>;

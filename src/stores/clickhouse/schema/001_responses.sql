@@ -1,0 +1,34 @@
+-- One row a version of a response; the newest version counts, a tombstone (is_deleted) ends it.
+-- submitted_at never changes for a response, so all its versions meet in one partition and stand side by side in it.
+-- Code columns stand last and in order: a sent row may end before them.
+CREATE TABLE IF NOT EXISTS {{storage_table}} {{on_cluster}}
+(
+    survey_id UUID,
+    response_id UUID,
+    submitted_at DateTime64(3, 'UTC') CODEC(Delta, LZ4),
+    version UInt32 CODEC(T64, LZ4),
+    is_deleted UInt8 CODEC(T64, LZ4),
+    survey_version UInt32 CODEC(T64, LZ4),
+    is_complete UInt8 CODEC(T64, LZ4),
+    completed_at DateTime64(3, 'UTC') CODEC(Delta, LZ4),
+    duration_ms Int64 CODEC(T64, LZ4),
+    language LowCardinality(String),
+    respondent String CODEC(ZSTD(1)),
+    metadata Map(LowCardinality(String), String) CODEC(ZSTD(1)),
+    numbers Array(Float64),
+    texts Array(String) CODEC(ZSTD(3)),
+    {{code_columns}},
+    INDEX response_id_bloom response_id TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = {{engine}}
+PARTITION BY toYYYYMM(submitted_at)
+ORDER BY (survey_id, submitted_at, response_id)
+SETTINGS
+    -- A batch that is sent again is known by its token, this many batches back.
+    {{deduplication}},
+    -- An insert is acknowledged when it is on disk.
+    fsync_after_insert = 1,
+    fsync_part_directory = 1,
+    -- A month at rest becomes one part: then nothing has to be merged while reading.
+    min_age_to_force_merge_seconds = 600,
+    min_age_to_force_merge_on_partition_only = 1

@@ -1,0 +1,344 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { encodeResponse, encodeTombstone, type ResponseHead } from '../../src/domain/response-row.ts';
+import type { AnswerRow, Dimension } from '../../src/domain/questions/contract.ts';
+import { Problem } from '../../src/errors.ts';
+import { newId } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { createClickHouse, type ClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { migrateClickHouse } from '../../src/stores/clickhouse/migrate.ts';
+import { createResponseStore, type ResponseRecord, type ResponseStore } from '../../src/stores/clickhouse/responses.ts';
+import { sharedStores, type SharedStores } from '../support/stores.ts';
+
+let stores: SharedStores;
+let clickhouse: ClickHouse;
+let responses: ResponseStore;
+const log = createLog('error');
+
+before(async () => {
+  stores = await sharedStores();
+  const url = new URL(stores.clickhouseUrl);
+  url.pathname = `/responses_${newId().replaceAll('-', '')}`;
+  clickhouse = createClickHouse({ urls: [url.href], log });
+  await migrateClickHouse(clickhouse);
+  responses = createResponseStore({ clickhouse });
+});
+
+after(async () => {
+  await clickhouse.command(`DROP DATABASE \`${clickhouse.database}\` SYNC`);
+  await clickhouse.close();
+  await stores.stop();
+});
+
+const start = Date.parse('2026-03-01T10:00:00.000Z');
+let tokens = 0;
+
+interface Given extends Partial<ResponseHead>, Partial<AnswerRow> {
+  surveyId: string;
+}
+
+function headOf({ codes: _codes, numbers: _numbers, texts: _texts, ...given }: Given): ResponseHead {
+  return {
+    responseId: newId(), submittedAtMs: start, version: 1, surveyVersion: 1, isComplete: true, completedAtMs: given.submittedAtMs ?? start, durationMs: -1,
+    language: 'en', respondent: '', metadata: {}, ...given,
+  };
+}
+
+function lineOf(given: Given): string {
+  return encodeResponse(headOf(given), { codes: given.codes ?? [], numbers: given.numbers ?? [], texts: given.texts ?? [] });
+}
+
+async function store(lines: readonly string[], { token = `batch-${++tokens}-${newId()}`, codeColumns = 64 } = {}) {
+  return responses.insertBatch({ lines: Buffer.from(lines.join('\n')), rows: lines.length, codeColumns, token });
+}
+
+async function walk(surveyId: string, filters: Omit<Parameters<ResponseStore['stream']>[0], 'surveyId'> = {}): Promise<ResponseRecord[]> {
+  const found: ResponseRecord[] = [];
+  for await (const record of responses.stream({ surveyId, ...filters })) found.push(record);
+  return found;
+}
+
+const ids = (records: readonly ResponseRecord[]): string[] => records.map((record) => record.responseId);
+const codeDimension = (slot: number): Dimension => ({ categories: [], source: { kind: 'code', slot } });
+const bitsDimension = (...slots: number[]): Dimension => ({ categories: [], source: { kind: 'bits', slots } });
+
+test('the schema can be brought up to date again and by two processes at once', async () => {
+  await Promise.all([migrateClickHouse(clickhouse), migrateClickHouse(clickhouse)]);
+  assert.deepEqual(await clickhouse.select<[string]>(`SELECT DISTINCT name FROM ${clickhouse.table('schema_migrations')}`), [['001_responses.sql']]);
+});
+
+test('a stored response is found with everything that was sent', async () => {
+  const surveyId = newId();
+  const given = {
+    surveyId, responseId: newId(), submittedAtMs: start + 123, version: 3, surveyVersion: 7, isComplete: true, completedAtMs: start + 456, durationMs: 61_500,
+    language: 'zh-Hant', respondent: `O'Brien "Zoë" \\ 四`, metadata: { 'utm "source"': `it's\n\t漢字`, empty: '' },
+    codes: [0, 65_535, 3], numbers: [-12.5, 1e-9, 0], texts: ['', `'; DROP TABLE responses; --`, 'שלום\u0000👋'],
+  };
+  assert.deepEqual(await store([lineOf(given)]), { kind: 'stored' });
+  const record = await responses.find(given.responseId);
+  assert.ok(record);
+  const { row, ...head } = record;
+  assert.deepEqual(head, {
+    surveyId, responseId: given.responseId, submittedAt: new Date(start + 123), version: 3, surveyVersion: 7, isComplete: true, completedAt: new Date(start + 456), durationMs: 61_500,
+    language: 'zh-Hant', respondent: given.respondent, metadata: given.metadata,
+  });
+  assert.deepEqual(row.codes.slice(0, 3), given.codes);
+  assert.ok(row.codes.length >= 64 && row.codes.slice(3).every((code) => code === 0), 'positions that were not sent are 0');
+  assert.deepEqual([row.numbers, row.texts], [given.numbers, given.texts]);
+  const listed = await responses.list({ surveyId, limit: 5 });
+  assert.deepEqual(listed, { records: [record], total: 1, nextCursor: null });
+  assert.deepEqual(await walk(surveyId), [record]);
+});
+
+test('a partial response has neither a completion time nor, unless known, a duration', async () => {
+  const given = { surveyId: newId(), responseId: newId(), isComplete: false, completedAtMs: 0 };
+  await store([lineOf(given)]);
+  const record = await responses.find(given.responseId);
+  assert.deepEqual([record?.isComplete, record?.completedAt, record?.durationMs], [false, null, null]);
+});
+
+test('an unknown id, or what is no id, is not found', async () => {
+  assert.equal(await responses.find(newId()), undefined);
+  assert.equal(await responses.find(`' OR 1 = 1 --`), undefined);
+});
+
+test('a survey id that is none is refused instead of reaching a statement', async () => {
+  await assert.rejects(responses.list({ surveyId: `x') OR (1 = 1`, limit: 5 }), (error: unknown) => error instanceof Problem && error.code === 'NOT_FOUND');
+});
+
+test('a batch that is sent again under its token is stored once', async () => {
+  const surveyId = newId();
+  const lines = Array.from({ length: 50 }, (_, index) => lineOf({ surveyId, submittedAtMs: start + index }));
+  for (let attempt = 0; attempt < 3; attempt += 1) assert.deepEqual(await store(lines, { token: `same-${surveyId}` }), { kind: 'stored' });
+  const [row] = await clickhouse.select<[number]>(`SELECT count() FROM ${clickhouse.table('responses')} WHERE survey_id = '${surveyId}'`);
+  assert.equal(row?.[0], 50);
+});
+
+test('a batch that was stored twice under different tokens still counts once everywhere', async () => {
+  const surveyId = newId();
+  const lines = Array.from({ length: 50 }, (_, index) => lineOf({ surveyId, submittedAtMs: start + index }));
+  await store(lines);
+  await store(lines);
+  assert.equal((await responses.list({ surveyId, limit: 100 })).total, 50);
+  assert.equal((await responses.list({ surveyId, limit: 100 })).records.length, 50);
+  assert.equal((await walk(surveyId)).length, 50);
+  assert.deepEqual(await responses.countOf([surveyId]), new Map([[surveyId, { total: 50, complete: 50 }]]));
+});
+
+test('a batch may span months and still is one batch', async () => {
+  const surveyId = newId();
+  const lines = Array.from({ length: 130 }, (_, index) => lineOf({ surveyId, submittedAtMs: Date.UTC(2015, index, 15) }));
+  for (let attempt = 0; attempt < 2; attempt += 1) assert.deepEqual(await store(lines, { token: `months-${surveyId}` }), { kind: 'stored' });
+  const [row] = await clickhouse.select<[number]>(`SELECT count() FROM ${clickhouse.table('responses')} WHERE survey_id = '${surveyId}'`);
+  assert.equal(row?.[0], 130);
+});
+
+test('the lines of a batch may come in pieces', async () => {
+  const surveyId = newId();
+  const pieces = [`${lineOf({ surveyId })}\n${lineOf({ surveyId })}\n`, lineOf({ surveyId }), lineOf({ surveyId })].map((piece) => Buffer.from(piece));
+  assert.deepEqual(await responses.insertBatch({ lines: pieces, rows: 4, codeColumns: 0, token: newId() }), { kind: 'stored' });
+  assert.equal((await responses.countOf([surveyId])).get(surveyId)?.total, 4);
+});
+
+test('the highest version of a response counts, whichever arrives last', async () => {
+  const surveyId = newId();
+  const responseId = newId();
+  const version = (number: number, isComplete: boolean) => lineOf({ surveyId, responseId, version: number, isComplete, codes: [number] });
+  await store([version(1, false)]);
+  await store([version(3, true)]);
+  await store([version(2, false)]);
+  assert.deepEqual([(await responses.find(responseId))?.version, (await responses.find(responseId))?.row.codes[0]], [3, 3]);
+  const { records, total } = await responses.list({ surveyId, limit: 10 });
+  assert.deepEqual([total, records.map((record) => record.version)], [1, [3]]);
+  assert.equal((await responses.list({ surveyId, limit: 10, isComplete: false })).total, 0, 'an older version cannot satisfy a filter');
+  assert.equal((await responses.list({ surveyId, limit: 10, conditions: [{ dimension: codeDimension(0), code: 1 }] })).total, 0);
+  assert.equal((await responses.list({ surveyId, limit: 10, conditions: [{ dimension: codeDimension(0), code: 3 }] })).records.length, 1);
+});
+
+test('a deleted response is gone everywhere and stays gone when its row is delivered again', async () => {
+  const surveyId = newId();
+  const kept = lineOf({ surveyId, submittedAtMs: start + 1, codes: [1] });
+  const gone = { surveyId, responseId: newId(), submittedAtMs: start + 2, codes: [0, 9] };
+  await store([kept, lineOf(gone)]);
+  assert.equal(await responses.answeredSlots(surveyId, [1]), true);
+  await store([encodeTombstone(surveyId, gone.responseId, gone.submittedAtMs)]);
+  const isGone = async () => {
+    assert.equal(await responses.find(gone.responseId), undefined);
+    const { records, total } = await responses.list({ surveyId, limit: 10 });
+    assert.deepEqual([total, records.length, (await walk(surveyId)).length], [1, 1, 1]);
+    assert.deepEqual(await responses.countOf([surveyId]), new Map([[surveyId, { total: 1, complete: 1 }]]));
+    assert.equal(await responses.answeredSlots(surveyId, [1]), false);
+  };
+  await isGone();
+  await store([lineOf(gone)]);
+  await isGone();
+  await responses.eraseDeleted();
+  await isGone();
+  await store([lineOf({ ...gone, version: 2 })]);
+  await isGone();
+});
+
+test('erasing leaves nothing of a deleted response on the disk but its tombstone', async () => {
+  const surveyId = newId();
+  const gone = { surveyId, responseId: newId(), texts: ['a secret'] };
+  await store([lineOf(gone), lineOf({ surveyId })]);
+  await store([encodeTombstone(surveyId, gone.responseId, start)]);
+  assert.ok((await responses.eraseDeleted()) >= 1);
+  const rows = await clickhouse.select<[number, string[]]>(`SELECT is_deleted, texts FROM ${clickhouse.table('responses')} WHERE response_id = '${gone.responseId}'`);
+  assert.deepEqual(rows, [[1, []]]);
+  assert.equal(await responses.eraseDeleted(), 0, 'nothing is left to do');
+});
+
+test('erasing a survey removes its rows and no others', async () => {
+  const [one, other] = [newId(), newId()];
+  await store([lineOf({ surveyId: one }), lineOf({ surveyId: other })]);
+  await responses.eraseSurvey(one);
+  const [row] = await clickhouse.select<[number]>(`SELECT count() FROM ${clickhouse.table('responses')} WHERE survey_id = '${one}'`);
+  assert.equal(row?.[0], 0);
+  assert.equal((await responses.countOf([one, other])).get(other)?.total, 1);
+});
+
+test('pages are newest first and meet without gap or overlap', async () => {
+  const surveyId = newId();
+  const given = Array.from({ length: 25 }, (_, index) => ({ surveyId, responseId: newId(), submittedAtMs: start + Math.floor(index / 3) }));
+  await store(given.map(lineOf));
+  const pages = await Promise.all([1, 2, 3, 4].map((page) => responses.list({ surveyId, page, limit: 10 })));
+  assert.deepEqual(pages.map(({ records, total }) => [records.length, total]), [[10, 25], [10, 25], [5, 25], [0, 25]]);
+  const all = pages.flatMap((page) => page.records);
+  assert.deepEqual(new Set(ids(all)), new Set(given.map((item) => item.responseId)));
+  const times = all.map((record) => record.submittedAt.getTime());
+  assert.deepEqual(times, times.toSorted((one, two) => two - one));
+  assert.deepEqual(ids(await walk(surveyId)), ids(all).reverse());
+});
+
+test('a cursor shows every response once while others arrive, change and go', async () => {
+  const surveyId = newId();
+  const given = Array.from({ length: 40 }, (_, index) => ({ surveyId, responseId: newId(), submittedAtMs: start + index * 1000 }));
+  await store(given.map(lineOf));
+  const seen: string[] = [];
+  for (let cursor: string | undefined, round = 0; ; round += 1) {
+    const { records, nextCursor } = await responses.list({ surveyId, limit: 7, cursor });
+    seen.push(...ids(records));
+    if (nextCursor === null) break;
+    cursor = nextCursor;
+    await store([lineOf({ surveyId, submittedAtMs: start + 1_000_000 + round }), lineOf({ ...given[round * 2], surveyId, version: 2 })]);
+    if (round === 0) await store([encodeTombstone(surveyId, given[5]?.responseId ?? '', start + 5000)]);
+  }
+  assert.deepEqual(seen, given.toReversed().map((item) => item.responseId).filter((id) => id !== given[5]?.responseId));
+});
+
+test('a text that is no cursor is a validation error', async () => {
+  for (const cursor of ['nonsense', '', Buffer.from(`1.${newId()}.3`).toString('base64url'), Buffer.from(`1') OR 1=1.${newId()}`).toString('base64url')])
+    await assert.rejects(responses.list({ surveyId: newId(), limit: 5, cursor }), (error: unknown) => error instanceof Problem && error.code === 'VALIDATION_ERROR');
+});
+
+test('dates, completeness and conditions select, together', async () => {
+  const surveyId = newId();
+  const day = 86_400_000;
+  await store([
+    lineOf({ surveyId, submittedAtMs: start, codes: [1, 0b101] }),
+    lineOf({ surveyId, submittedAtMs: start + day, codes: [2, 0b001, 0b1] }),
+    lineOf({ surveyId, submittedAtMs: start + 2 * day, isComplete: false, completedAtMs: 0, codes: [1, 0, 0b1] }),
+  ]);
+  const total = async (filters: Partial<Parameters<ResponseStore['list']>[0]>) => {
+    const { records, total } = await responses.list({ surveyId, limit: 10, ...filters });
+    assert.equal(records.length, total);
+    return total;
+  };
+  assert.equal(await total({ startDate: new Date(start + day) }), 2);
+  assert.equal(await total({ startDate: new Date(start + 1) }), 2);
+  assert.equal(await total({ endDate: new Date(start + day) }), 1);
+  assert.equal(await total({ startDate: new Date(start), endDate: new Date(start + day + 1) }), 2);
+  assert.equal(await total({ isComplete: true }), 2);
+  assert.equal(await total({ isComplete: false }), 1);
+  assert.equal(await total({ conditions: [{ dimension: codeDimension(0), code: 1 }] }), 2);
+  assert.equal(await total({ conditions: [{ dimension: codeDimension(0), code: 1 }, { dimension: bitsDimension(1, 2), code: 3 }] }), 1);
+  assert.equal(await total({ conditions: [{ dimension: bitsDimension(1, 2), code: 17 }] }), 2, 'the seventeenth option lies in the second word');
+  assert.equal(await total({ conditions: [{ dimension: bitsDimension(1, 2), code: 17 }], isComplete: true }), 1);
+  assert.equal(await total({ conditions: [{ dimension: bitsDimension(1, 2), code: 40 }] }), 0);
+  assert.equal(await total({ conditions: [{ dimension: codeDimension(5000), code: 1 }] }), 0, 'a position without a column is empty');
+  const first: Dimension = { categories: [], source: { kind: 'first', items: [{ slot: 0, code: 8 }, { slot: 2, code: 9 }] } };
+  assert.equal(await total({ conditions: [{ dimension: first, code: 8 }] }), 2);
+  assert.equal(await total({ conditions: [{ dimension: first, code: 9 }] }), 2);
+  assert.equal((await walk(surveyId, { conditions: [{ dimension: codeDimension(0), code: 2 }] })).length, 1);
+});
+
+test('rare matches far back are found, by page, by cursor and by stream', async () => {
+  const surveyId = newId();
+  const lines = Array.from({ length: 20_000 }, (_, index) => lineOf({ surveyId, submittedAtMs: start + index, codes: [index % 5000 === 0 ? 7 : 1] }));
+  await store(lines);
+  const conditions = [{ dimension: codeDimension(0), code: 7 }];
+  const { records, total, nextCursor } = await responses.list({ surveyId, limit: 3, conditions, codeColumns: 2 });
+  assert.deepEqual([total, records.map((record) => record.submittedAt.getTime() - start)], [4, [15_000, 10_000, 5000]]);
+  assert.deepEqual(records[0]?.row.codes, [7, 0], 'only the positions asked for are read');
+  const rest = await responses.list({ surveyId, limit: 3, conditions, cursor: nextCursor ?? '' });
+  assert.deepEqual(rest.records.map((record) => record.submittedAt.getTime() - start), [0]);
+  assert.equal((await walk(surveyId, { conditions })).length, 4);
+  assert.equal((await walk(surveyId)).length, 20_000);
+  const deep = await responses.list({ surveyId, page: 200, limit: 100 });
+  assert.deepEqual([deep.records.length, deep.records.at(-1)?.submittedAt.getTime()], [100, start]);
+});
+
+test('many responses of one millisecond are streamed and paged completely', async () => {
+  const surveyId = newId();
+  await store(Array.from({ length: 12_000 }, () => lineOf({ surveyId })));
+  assert.equal(new Set(ids(await walk(surveyId))).size, 12_000);
+  const seen = new Set<string>();
+  for (let cursor: string | undefined; ; ) {
+    const { records, nextCursor } = await responses.list({ surveyId, limit: 1000, cursor });
+    for (const id of ids(records)) seen.add(id);
+    if (nextCursor === null) break;
+    cursor = nextCursor;
+  }
+  assert.equal(seen.size, 12_000);
+});
+
+test('code positions past the columns that exist get columns before they are stored', async () => {
+  const surveyId = newId();
+  const codes = Array.from({ length: 130 }, (_, index) => index + 1);
+  const elsewhere = createResponseStore({ clickhouse });
+  await store([lineOf({ surveyId, codes })], { codeColumns: 130 });
+  const [record] = (await responses.list({ surveyId, limit: 1 })).records;
+  assert.deepEqual(record?.row.codes.slice(0, 130), codes);
+  assert.equal(record?.row.codes.length, 192, 'columns come in steps');
+  assert.equal((await elsewhere.list({ surveyId, limit: 1, conditions: [{ dimension: codeDimension(129), code: 130 }] })).total, 1, 'another process learns of new columns');
+  assert.equal(await elsewhere.answeredSlots(surveyId, [129]), true);
+  assert.equal(await elsewhere.answeredSlots(surveyId, [131, 900]), false);
+  assert.deepEqual((await elsewhere.find(record?.responseId ?? ''))?.row.codes, record?.row.codes);
+});
+
+test('two processes that need new columns at once agree', async () => {
+  const surveyId = newId();
+  const [one, two] = [createResponseStore({ clickhouse }), createResponseStore({ clickhouse })];
+  const codes = Array.from({ length: 300 }, (_, index) => index + 1);
+  const insert = (into: ResponseStore, count: number) => into.insertBatch({ lines: Buffer.from(lineOf({ surveyId, codes: codes.slice(0, count) })), rows: 1, codeColumns: count, token: newId() });
+  assert.deepEqual(await Promise.all([insert(one, 200), insert(two, 300)]), [{ kind: 'stored' }, { kind: 'stored' }]);
+  for await (const record of one.stream({ surveyId })) {
+    const sent = record.row.codes.filter((code) => code !== 0);
+    assert.deepEqual(sent, codes.slice(0, sent.length));
+    assert.ok([200, 300].includes(sent.length));
+  }
+});
+
+test('lines that cannot be read are refused as such, and nothing of their batch is stored', async () => {
+  const surveyId = newId();
+  const good = lineOf({ surveyId });
+  const poison = [good.replace(surveyId, 'not-a-uuid'), '["unfinished', good.replace(',-1,', ',{},'), 'null', `${good.slice(0, -1)}`, good.replace(String(start), '"soon"')];
+  for (const line of poison) {
+    const outcome = await store([good, line, lineOf({ surveyId })]);
+    assert.equal(outcome.kind, 'refused', `${line} gave ${JSON.stringify(outcome)}`);
+  }
+  assert.equal((await responses.countOf([surveyId])).get(surveyId)?.total, 0);
+  assert.deepEqual(await store([good]), { kind: 'stored' });
+});
+
+test('the reason of a refusal does not quote the row', async () => {
+  const outcome = await store([lineOf({ surveyId: newId(), texts: ['very private'] }).replace(String(start), '"private too"')]);
+  assert.ok(outcome.kind === 'refused' && outcome.reason.length > 10 && !outcome.reason.includes('private'), JSON.stringify(outcome));
+});
+
+test('the counts of several surveys come at once, zeros included', async () => {
+  const [one, two, none] = [newId(), newId(), newId()];
+  await store([lineOf({ surveyId: one }), lineOf({ surveyId: one, isComplete: false }), lineOf({ surveyId: two })]);
+  assert.deepEqual(await responses.countOf([one, two, none]), new Map([[one, { total: 2, complete: 1 }], [two, { total: 1, complete: 1 }], [none, { total: 0, complete: 0 }]]));
+});
