@@ -13,10 +13,7 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
   return {
     /** Removes every row of a survey. Rows of it that arrive later stay. */
     async eraseSurvey(surveyId: string): Promise<void> {
-      const survey = `survey_id = ${uuid(surveyId)}`;
-      // Month by month: a change of the whole table would have to visit every part of it.
-      for (const month of await months(survey))
-        await clickhouse.command(`ALTER TABLE ${storage} DELETE IN PARTITION ID ${text(month)} WHERE ${survey} SETTINGS mutations_sync = 2`, { timeoutMs: erasureTimeoutMs });
+      await clickhouse.command(`ALTER TABLE ${storage} DELETE WHERE survey_id = ${uuid(surveyId)} SETTINGS mutations_sync = 2`, { timeoutMs: erasureTimeoutMs });
     },
     /**
      * Removes what deleted responses have left behind. Their tombstones stay, so that a late redelivery brings nothing back. Works by
