@@ -172,6 +172,26 @@ test('an error in the middle of a stream reaches the reader as an error, never a
   });
 });
 
+test('a query with subqueries answers in full, whether its result is small or large', async () => {
+  assert.equal(await value('SELECT sum(n) FROM (SELECT number AS n FROM numbers(1000)) WHERE n > (SELECT 500)'), '374250');
+  const { stream } = await client.exec({ query: `SELECT n, 'some text to make it large' FROM (SELECT number AS n FROM numbers(2000000)) FORMAT TabSeparated` });
+  let lines = 0;
+  for await (const piece of stream) for (const byte of piece as Buffer) if (byte === 10) lines++;
+  assert.equal(lines, 2_000_000);
+});
+
+test('a heavy scalar subquery does not hold up the other requests', { skip: !isEmbedded }, async () => {
+  let isDone = false;
+  const heavy = value('SELECT 1 WHERE 1 != (SELECT count() FROM numbers(60000000) WHERE sipHash64(number) = 1)').finally(() => (isDone = true));
+  let answered = 0;
+  while (!isDone && answered < 20) {
+    await value('SELECT 1');
+    answered++;
+  }
+  assert.equal(answered, 20, 'the small queries waited for the heavy one');
+  await heavy;
+});
+
 test('eight queries run at once, and inserts get through beside them', async () => {
   const name = await table('a UInt64');
   let inserted = 0;

@@ -30,6 +30,8 @@ async function stop(): Promise<void> {
   server.close();
   server.closeIdleConnections();
   await Promise.race([once(server, 'close'), new Promise((resolve) => setTimeout(resolve, gracePeriodMs))]);
+  // A reader that does not read must not keep its query, and us, alive.
+  server.closeAllConnections();
   await engine.close();
   process.exit(0);
 }

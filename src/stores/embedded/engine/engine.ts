@@ -21,9 +21,18 @@ export interface QueryScope {
   signal: AbortSignal;
 }
 
+export interface QuerySession {
+  session: Session;
+  /**
+   * Every call of the session goes through here, one at a time: it holds a place of the lane for as long as the engine works. A
+   * stream takes a turn for each piece, so a slow reader holds no place while it reads.
+   */
+  turn<T>(call: () => Promise<T>): Promise<T>;
+}
+
 export interface Engine {
   /** Opens a session of its own for one query; nothing that it sets outlives it. */
-  use<T>(lane: LaneName, scope: QueryScope, work: (session: Session) => Promise<T>): Promise<T>;
+  use<T>(lane: LaneName, scope: QueryScope, work: (query: QuerySession) => Promise<T>): Promise<T>;
   /** A value for a statement of the engine's own. */
   ask(sql: string): Promise<string>;
   /** Cancels every running query and closes. */
@@ -31,8 +40,8 @@ export interface Engine {
 }
 
 /**
- * Each running query holds a thread of libuv's pool (16, see clickhouse.ts), and so does a file access: the lanes leave some free,
- * most of all for cancelling.
+ * Each call into the engine holds a thread of libuv's pool (16, see clickhouse.ts), and so does a file access: the lanes leave some
+ * free, most of all for cancelling.
  */
 const places = { read: 8, insert: 2, change: 2, kill: 1 };
 
@@ -59,7 +68,7 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
   };
   const kill = (id: string) => ask(`KILL QUERY WHERE startsWith(Settings['log_comment'], ${literal(`${id} `)}) ASYNC`).catch(() => '');
 
-  const useSession = async <T>(scope: QueryScope, work: (session: Session) => Promise<T>): Promise<T> => {
+  const useSession = async <T>(lane: LaneName, scope: QueryScope, work: (query: QuerySession) => Promise<T>): Promise<T> => {
     const id = `q${process.pid}-${++queries}`;
     const session = new Session(dir);
     let killing: Promise<unknown> | undefined;
@@ -71,9 +80,9 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
     };
     scope.signal.addEventListener('abort', cancel, { once: true });
     try {
-      await prepare(session, id, { ...scope, settings: new Map([...defaults, ...scope.settings]) });
-      scope.signal.throwIfAborted();
-      return await work(session);
+      const turn = <R>(call: () => Promise<R>) => lanes[lane].run(call, scope.signal);
+      await turn(() => prepare(session, id, { ...scope, settings: new Map([...defaults, ...scope.settings]) }));
+      return await work({ session, turn });
     } finally {
       scope.signal.removeEventListener('abort', cancel);
       clearInterval(timer.handle);
@@ -85,7 +94,7 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
   return {
     ask,
     use(lane, scope, work) {
-      const job = lanes[lane].run(() => useSession(scope, work), scope.signal);
+      const job = useSession(lane, scope, work);
       const settled = job.then(() => {}, () => {});
       running.add(settled);
       void settled.then(() => running.delete(settled));
@@ -105,8 +114,8 @@ async function prepare(session: Session, id: string, scope: QueryScope): Promise
   const comment = `${id} ${scope.settings.get('log_comment') ?? ''}`;
   const settings = [...scope.settings].filter(([name]) => name !== 'log_comment');
   const pairs = [...settings, ...[...scope.parameters].map(([name, value]) => [`param_${name}`, value] as const), ['log_comment', comment] as const];
-  await session.queryAsync(`USE ${quotedName(scope.database)}`);
-  await session.queryAsync(`SET ${pairs.map(([name, value]) => `${name} = ${literal(value)}`).join(', ')}`);
+  const set = pairs.map(([name, value]) => `${name} = ${literal(value)}`).join(', ');
+  await session.queryAsync(`USE ${quotedName(scope.database)}; SET ${set}`);
 }
 
 function connectionArguments(memoryBytes: number): string[] {

@@ -77,21 +77,21 @@ function scopeOf(asked: EngineRequest, signal: AbortSignal): QueryScope {
 async function serveInsert(options: EngineServerOptions, asked: EngineRequest, head: InsertHead, { response, signal, startedAt }: Exchange): Promise<void> {
   const scope = { ...scopeOf(asked, signal), settings: new Map([...atomicInsertSettings, ...asked.settings]) };
   const data = asked.text.subarray(head.dataStart);
-  const written = await options.engine.use('insert', scope, (session) => insertData(session, head, data, spoolFile(options)));
+  const written = await options.engine.use('insert', scope, (use) => insertData(use, head, data, spoolFile(options)));
   setHead(response, asked, head.format, startedAt, written);
   response.end();
 }
 
 async function serveQuery(options: EngineServerOptions, asked: EngineRequest, { response, signal, startedAt }: Exchange): Promise<void> {
-  const { verb, sql, format: named, hasSeveral } = readQuery(asked.text.toString('utf8'));
+  const { verb, sql, format: named, hasSeveral, isNested } = readQuery(asked.text.toString('utf8'));
   if (sql === '') throw engineError(62, 'SYNTAX_ERROR', 'Empty query');
   if (hasSeveral) throw engineError(62, 'SYNTAX_ERROR', 'Syntax error (Multi-statements are not allowed)');
   const format = named ?? asked.defaultFormat ?? 'TabSeparated';
   const lane = laneOf(verb, sql);
   const isStreamable = lane === 'read' && (verb === 'SELECT' || verb === 'WITH');
-  const query = { sql, format, hasFormat: named !== undefined, isStreamable, spool: spoolFile(options) };
-  await options.engine.use(lane, scopeOf(asked, signal), async (session) => {
-    const pieces = runQuery(session, query);
+  const query = { sql, format, hasFormat: named !== undefined, isStreamable, isNested: isNested && !asked.settings.has('max_result_bytes'), spool: spoolFile(options) };
+  await options.engine.use(lane, scopeOf(asked, signal), async (use) => {
+    const pieces = runQuery(use, query);
     const held: Uint8Array[] = [];
     if (asked.isWaiting) for await (const piece of pieces) held.push(piece);
     // The first piece comes before the head: until then an error can still have its own status.

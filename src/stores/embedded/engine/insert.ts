@@ -1,5 +1,5 @@
 import { rm, writeFile } from 'node:fs/promises';
-import type { Session } from 'chdb';
+import type { QuerySession } from './engine.ts';
 import { isBinaryInput, rawInputFormat } from './formats.ts';
 import type { InsertHead } from './insert-head.ts';
 import { literal } from './query-text.ts';
@@ -23,23 +23,23 @@ export const atomicInsertSettings: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Runs an INSERT with inline data; `spool` names a file that may be used for it. */
-export async function insertData(session: Session, head: InsertHead, data: Buffer, spool: string): Promise<Written> {
+export async function insertData({ session, turn }: QuerySession, head: InsertHead, data: Buffer, spool: string): Promise<Written> {
   const format = rawInputFormat(head.format);
   if (format && head.simple) {
-    if (head.settings) await session.queryAsync(`SET ${head.settings}`);
     const { table, columns } = head.simple;
-    const done = await session.insert({ table, values: data, format, ...(columns ? { columns } : {}) });
+    if (head.settings) await turn(() => session.queryAsync(`SET ${head.settings}`));
+    const done = await turn(() => session.insert({ table, values: data, format, ...(columns ? { columns } : {}) }));
     return { rows: done.rowsWritten, bytes: done.bytesWritten };
   }
   const settings = head.settings ? `SETTINGS ${head.settings}` : '';
   if (!isBinaryInput(head.format)) {
-    await session.queryAsync(`${head.target} ${settings} FORMAT ${head.format}\n${data.toString('utf8')}`);
+    await turn(() => session.queryAsync(`${head.target} ${settings} FORMAT ${head.format}\n${data.toString('utf8')}`));
     return { rows: 0, bytes: data.length };
   }
   // Text is all that a query may carry; binary data goes by way of a file.
   await writeFile(spool, data, { mode: 0o600 });
   try {
-    await session.queryAsync(`${head.target} FROM INFILE ${literal(spool)} ${settings} FORMAT ${head.format}`);
+    await turn(() => session.queryAsync(`${head.target} FROM INFILE ${literal(spool)} ${settings} FORMAT ${head.format}`));
     return { rows: 0, bytes: data.length };
   } finally {
     await rm(spool, { force: true });

@@ -8,6 +8,8 @@ export interface QueryText {
   format: string | undefined;
   /** True if another statement follows a semicolon. */
   hasSeveral: boolean;
+  /** True if there is a SELECT inside the SELECT. */
+  isNested: boolean;
 }
 
 export interface Token {
@@ -49,6 +51,7 @@ export function readQuery(text: string): QueryText {
     sql: text.slice(0, own.at(-1)?.end ?? 0),
     format: outputFormat(own),
     hasSeveral: rest.length > 0,
+    isNested: own.filter((token) => isWord(token, 'SELECT')).length > 1,
   };
 }
 
