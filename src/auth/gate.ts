@@ -1,0 +1,41 @@
+import { unavailable } from '../errors.ts';
+
+export interface GateOptions {
+  /** How many pieces of work run at once. */
+  atOnce: number;
+  /** How many may wait; the next is refused with SERVICE_UNAVAILABLE. */
+  waiting: number;
+  retryAfterSeconds: number;
+}
+
+/** Bounds costly work: runs a few at once, lets a few wait in order, and refuses the rest at once instead of letting a queue grow. */
+export function createGate({ atOnce, waiting, retryAfterSeconds }: GateOptions) {
+  let running = 0;
+  const queue: (() => void)[] = [];
+  const leave = () => {
+    const next = queue.shift();
+    // The place is handed on, so that nobody who comes in between can take it.
+    if (next) next();
+    else running -= 1;
+  };
+  const enter = async () => {
+    if (running < atOnce) {
+      running += 1;
+      return;
+    }
+    if (queue.length >= waiting) throw unavailable('Too many sign-ins at this moment', retryAfterSeconds);
+    await new Promise<void>((resolve) => queue.push(resolve));
+  };
+  return {
+    async run<T>(work: () => Promise<T>): Promise<T> {
+      await enter();
+      try {
+        return await work();
+      } finally {
+        leave();
+      }
+    },
+  };
+}
+
+export type Gate = ReturnType<typeof createGate>;

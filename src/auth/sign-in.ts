@@ -1,0 +1,98 @@
+import { Problem } from '../errors.ts';
+import type { AccessTokens } from './access-tokens.ts';
+import type { AccountGuard } from './account-guard.ts';
+import { emailKey } from './email.ts';
+import { hashOpaqueToken, makeOpaqueToken } from './opaque-tokens.ts';
+import type { Passwords } from './passwords.ts';
+import type { UserRole } from './roles.ts';
+
+/** As the user store gives it. */
+interface Account {
+  id: string;
+  email: string;
+  role: UserRole;
+  isDisabled: boolean;
+  passwordHash: string;
+}
+
+export interface NewSession {
+  id: string;
+  userId: string;
+  /** The hash that the password was checked against: a password that changed meanwhile opens nothing. */
+  passwordHash: string;
+  tokenHash: Buffer;
+  ttlSeconds: number;
+}
+
+export interface SignInDeps {
+  users: {
+    findByEmail(emailKey: string): Promise<Account | undefined>;
+    rehash(id: string, from: string, to: string): Promise<void>;
+  };
+  sessions: { start(session: NewSession): Promise<boolean> };
+  passwords: Passwords;
+  accessTokens: Pick<AccessTokens, 'sign' | 'ttlSeconds'>;
+  guard: AccountGuard;
+  /** Told of every outcome; `userId` is null for an unknown e-mail. */
+  record(outcome: { isSuccess: boolean; userId: string | null; sessionId: string | null }): void;
+  refreshTtlSeconds: number;
+  newId(): string;
+}
+
+export interface TokenPair {
+  accessToken: string;
+  refreshToken: string;
+  /** Seconds that the access token lives. */
+  expiresIn: number;
+}
+
+export interface Credentials {
+  email: string;
+  password: string;
+  /** As the limits count it. */
+  address: string;
+}
+
+const refused = () => new Problem('UNAUTHORIZED', 'The e-mail or the password is not right');
+
+/**
+ * Signs somebody in. An unknown e-mail, a wrong password and a disabled user take the same steps and get the same UNAUTHORIZED.
+ * Throws RATE_LIMITED (see the account guard) and SERVICE_UNAVAILABLE (too many sign-ins at once).
+ */
+export function createSignIn(deps: SignInDeps) {
+  return async ({ email, password, address }: Credentials): Promise<TokenPair & { user: Pick<Account, 'id' | 'email' | 'role'> }> => {
+    const key = emailKey(email);
+    await deps.guard.assertOpen(key, address);
+    const account = await deps.users.findByEmail(key);
+    const { isMatch, isStale } = await deps.passwords.check(password, account?.passwordHash);
+    const sessionId = deps.newId();
+    const refreshToken = makeOpaqueToken('refresh');
+    const isStarted = account !== undefined && isMatch && !account.isDisabled && (await start(deps, account, { id: sessionId, refreshToken }));
+    deps.record({ isSuccess: isStarted, userId: account?.id ?? null, sessionId: isStarted ? sessionId : null });
+    if (!isStarted) {
+      await deps.guard.failed(key);
+      throw refused();
+    }
+    await deps.guard.succeeded(key, address);
+    if (isStale) await renewHash(deps, account, password);
+    const accessToken = await deps.accessTokens.sign({ userId: account.id, sessionId });
+    const user = { id: account.id, email: account.email, role: account.role };
+    return { accessToken, refreshToken, expiresIn: deps.accessTokens.ttlSeconds, user };
+  };
+}
+
+export type SignIn = ReturnType<typeof createSignIn>;
+
+function start(deps: SignInDeps, account: Account, { id, refreshToken }: { id: string; refreshToken: string }): Promise<boolean> {
+  const { passwordHash, id: userId } = account;
+  return deps.sessions.start({ id, userId, passwordHash, tokenHash: hashOpaqueToken(refreshToken), ttlSeconds: deps.refreshTtlSeconds });
+}
+
+/** The only moment at which the password is known. If it fails now, the next sign-in tries again. */
+async function renewHash({ users, passwords }: SignInDeps, account: Account, password: string): Promise<void> {
+  try {
+    await users.rehash(account.id, account.passwordHash, await passwords.hash(password));
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+  }
+}

@@ -1,0 +1,94 @@
+import type { Redis } from 'ioredis';
+import { createAccessTokens } from '../auth/access-tokens.ts';
+import { createAccountGuard } from '../auth/account-guard.ts';
+import { ensureFirstAdmin } from '../auth/first-admin.ts';
+import { createPasswords } from '../auth/passwords.ts';
+import { createRefresh } from '../auth/refresh.ts';
+import { createSignIn } from '../auth/sign-in.ts';
+import { makeSigningKey, readSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
+import type { Log } from '../log.ts';
+import { keptSecret, type Secrets } from '../secrets.ts';
+import { SettingsError, type Settings } from '../settings.ts';
+import { createApiKeyStore } from '../stores/postgres/api-keys.ts';
+import { createAudit, type Audit } from '../stores/postgres/audit.ts';
+import type { Sql } from '../stores/postgres/client.ts';
+import { createMemberStore } from '../stores/postgres/members.ts';
+import { createSessionStore } from '../stores/postgres/sessions.ts';
+import { createUserStore, type HandOver } from '../stores/postgres/users.ts';
+import { createAuthenticator } from './authenticate.ts';
+import { apiKeyRoutes } from './routes/api-keys.ts';
+import { auditRoutes } from './routes/audit.ts';
+import { authRoutes } from './routes/auth.ts';
+import { memberRoutes } from './routes/members.ts';
+import { userRoutes } from './routes/users.ts';
+import type { Route } from './route.ts';
+
+export interface PeopleDeps {
+  sql: Sql;
+  /** The instance for limits. */
+  redis: Pick<Redis, 'multi' | 'exists' | 'get' | 'set' | 'ttl'>;
+  secrets: Secrets;
+  log: Log;
+  settings: Pick<Settings, 'dataDir' | 'jwtPrivateKey' | 'accessTokenTtlSeconds' | 'refreshTokenTtlSeconds'>;
+  /** Moves what a deleted user owns in other stores (surveys are moved already). */
+  handOver?: HandOver;
+  nowMs(): number;
+  newId(): string;
+}
+
+/** All that has to do with who somebody is: stores, tokens, the check of every call, and the routes. */
+export async function createPeople(deps: PeopleDeps) {
+  const { sql, secrets, log, settings, nowMs, newId } = deps;
+  const stores = { users: createUserStore(sql, deps.handOver), sessions: createSessionStore(sql), apiKeys: createApiKeyStore(sql), members: createMemberStore(sql) };
+  const audit = createAudit(sql, log);
+  const passwords = createPasswords();
+  const accessTokens = createAccessTokens({ keys: await signingKeys(settings), ttlSeconds: settings.accessTokenTtlSeconds, nowMs });
+  const guard = createAccountGuard({ redis: deps.redis, disguise: secrets.disguise, log });
+  const authenticator = createAuthenticator({ ...stores, accessTokens, log });
+  const record = recordSignIn(audit);
+  const signIn = createSignIn({ ...stores, passwords, accessTokens, guard, record, refreshTtlSeconds: settings.refreshTokenTtlSeconds, newId });
+  const refresh = createRefresh({
+    ...stores, accessTokens, secrets,
+    onReuse: ({ sessionId, userId }) => {
+      authenticator.forget();
+      return audit.record({ actor: null, action: 'session.token-reused', objectKind: 'session', objectId: sessionId, details: { userId } });
+    },
+  });
+  const routeDeps = { ...stores, audit, passwords, guard, authenticator, signIn, refresh, newId };
+  return {
+    authenticate: authenticator.authenticate,
+    current: authenticator.current,
+    isAlive: authenticator.isAlive,
+    audit,
+    routes: peopleRoutes(routeDeps),
+    /** To be run at start, after the migrations; see auth/first-admin. */
+    ensureFirstAdmin: (given: { email: string; password?: string | undefined }) => ensureFirstAdmin({ users: stores.users, hash: passwords.hash, newId }, given),
+    /** Forgets sessions that are long over; to be run now and then by one process. */
+    sweepSessions: stores.sessions.sweep,
+  };
+}
+
+export type People = Awaited<ReturnType<typeof createPeople>>;
+
+type PeopleRoutesDeps = Parameters<typeof authRoutes>[0] & Parameters<typeof userRoutes>[0] & Parameters<typeof apiKeyRoutes>[0] & Parameters<typeof memberRoutes>[0] & Parameters<typeof auditRoutes>[0];
+
+export function peopleRoutes(deps: PeopleRoutesDeps): Route[] {
+  return [...authRoutes(deps), ...userRoutes(deps), ...apiKeyRoutes(deps), ...memberRoutes(deps), ...auditRoutes(deps)];
+}
+
+async function signingKeys({ jwtPrivateKey, dataDir }: PeopleDeps['settings']): Promise<SigningKeys> {
+  try {
+    return await readSigningKeys(jwtPrivateKey ?? keptSecret(dataDir, 'access-tokens.pem', makeSigningKey));
+  } catch (error) {
+    throw new SettingsError(`Bad setting. JWT_PRIVATE_KEY: ${error instanceof Error ? error.message : 'cannot be read'}`);
+  }
+}
+
+/** Behind the reply, and alike for every outcome, so that its time tells nothing. */
+function recordSignIn(audit: Audit) {
+  return ({ isSuccess, userId, sessionId }: { isSuccess: boolean; userId: string | null; sessionId: string | null }): void => {
+    const actor = isSuccess && userId !== null ? { userId, keyId: null } : null;
+    const object = sessionId === null ? { objectKind: 'user', objectId: userId ?? 'unknown' } : { objectKind: 'session', objectId: sessionId };
+    void audit.record({ actor, action: isSuccess ? 'session.started' : 'session.refused', ...object });
+  };
+}

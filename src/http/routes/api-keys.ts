@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { hashOpaqueToken, makeOpaqueToken } from '../../auth/opaque-tokens.ts';
+import { isRoleWithin } from '../../auth/roles.ts';
+import { notFound, Problem } from '../../errors.ts';
+import type { ApiKey, ApiKeyStore } from '../../stores/postgres/api-keys.ts';
+import type { Audit } from '../../stores/postgres/audit.ts';
+import type { Authenticator } from '../authenticate.ts';
+import type { Principal } from '../principal.ts';
+import { pageFields } from '../query.ts';
+import { created, ok, page, route, type Route } from '../route.ts';
+import { deletedSchema } from '../schemas/common.ts';
+import { apiKeySchema, roleSchema } from '../schemas/people.ts';
+
+export interface ApiKeyRoutesDeps {
+  apiKeys: Pick<ApiKeyStore, 'list' | 'create' | 'remove'>;
+  authenticator: Pick<Authenticator, 'forget'>;
+  audit: Pick<Audit, 'record'>;
+  newId(): string;
+}
+
+const newKeyBody = z.strictObject({
+  name: z.string().trim().min(1).max(200),
+  role: roleSchema,
+  requestsPerMinute: z.number().int().min(1).max(1_000_000).nullable().optional().describe('Left out or null: the general limit'),
+});
+
+const common = { tag: 'API keys', limit: 'api' } as const;
+
+export function apiKeyRoutes(deps: ApiKeyRoutesDeps): Route[] {
+  return [listRoute(deps), createRoute(deps), removeRoute(deps)];
+}
+
+function listRoute({ apiKeys }: ApiKeyRoutesDeps): Route {
+  return route({
+    ...common, method: 'GET', path: '/api-keys', summary: 'List API keys', description: "The caller's own, newest first; an ADMIN sees everybody's.",
+    access: { kind: 'user' }, query: z.strictObject(pageFields(100)), reply: z.array(apiKeySchema), replyStatus: 200, isPaged: true,
+    handle: async ({ query, principal }) => {
+      const { items, total } = await apiKeys.list({ userId: visibleTo(principal), ...query });
+      return page(items.map(presentKey), { ...query, total });
+    },
+  });
+}
+
+function createRoute({ apiKeys, audit, newId }: ApiKeyRoutesDeps): Route {
+  return route({
+    ...common, method: 'POST', path: '/api-keys', summary: 'Create an API key',
+    description:
+      'The reply holds `key`, which is not shown again. A key acts as its user, with the lesser of both roles; it cannot have more than the creator has (FORBIDDEN), and a key cannot make keys.',
+    access: { kind: 'editor' }, body: newKeyBody, reply: apiKeySchema.extend({ key: z.string().describe('Shown here only') }), replyStatus: 201,
+    handle: async ({ body: { name, role, requestsPerMinute }, principal }) => {
+      // Or a stolen key would live on in its copies.
+      if (principal.keyId !== null) throw new Problem('FORBIDDEN', 'An API key cannot make API keys');
+      if (!isRoleWithin(role, principal.role)) throw new Problem('FORBIDDEN', 'A key cannot have a stronger role than its creator');
+      const secret = makeOpaqueToken('apiKey');
+      const key = await apiKeys.create({
+        id: newId(), userId: principal.userId, name, role, requestsPerMinute: requestsPerMinute ?? null, keyHash: hashOpaqueToken(secret), lastFour: secret.slice(-4),
+      });
+      await audit.record({ actor: principal, action: 'api-key.created', objectKind: 'api-key', objectId: key.id, details: { role } });
+      return created({ ...presentKey(key), key: secret });
+    },
+  });
+}
+
+function removeRoute({ apiKeys, authenticator, audit }: ApiKeyRoutesDeps): Route {
+  return route({
+    ...common, method: 'DELETE', path: '/api-keys/{id}', summary: 'Delete an API key', description: 'It opens nothing any more within a second.',
+    access: { kind: 'user' }, reply: deletedSchema, replyStatus: 200,
+    handle: async ({ params, principal }) => {
+      const id = params['id'] ?? '';
+      if (!(await apiKeys.remove(id, visibleTo(principal)))) throw notFound('API key');
+      authenticator.forget();
+      await audit.record({ actor: principal, action: 'api-key.deleted', objectKind: 'api-key', objectId: id });
+      return ok({ id, deleted: true });
+    },
+  });
+}
+
+const visibleTo = ({ role, userId }: Principal): string | null => (role === 'ADMIN' ? null : userId);
+
+function presentKey({ id, userId, name, role, requestsPerMinute, lastFour, createdAt, lastUsedAt }: ApiKey) {
+  return { id, userId, name, role, requestsPerMinute, lastFour, createdAt: createdAt.toISOString(), lastUsedAt: lastUsedAt?.toISOString() ?? null };
+}

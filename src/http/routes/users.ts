@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { emailKey } from '../../auth/email.ts';
+import type { Passwords } from '../../auth/passwords.ts';
+import { notFound } from '../../errors.ts';
+import type { Audit } from '../../stores/postgres/audit.ts';
+import type { User, UserChange, UserStore } from '../../stores/postgres/users.ts';
+import type { Authenticator } from '../authenticate.ts';
+import { pageFields } from '../query.ts';
+import { created, ok, page, route, type Route } from '../route.ts';
+import { deletedSchema } from '../schemas/common.ts';
+import { emailField, newPasswordField, roleSchema, userSchema } from '../schemas/people.ts';
+
+export interface UserRoutesDeps {
+  users: Pick<UserStore, 'find' | 'list' | 'create' | 'change' | 'remove'>;
+  passwords: Pick<Passwords, 'hash'>;
+  authenticator: Pick<Authenticator, 'forget'>;
+  audit: Pick<Audit, 'record'>;
+  newId(): string;
+}
+
+const newUserBody = z.strictObject({ email: emailField, password: newPasswordField, role: roleSchema });
+const userChangeBody = z
+  .strictObject({ email: emailField, password: newPasswordField, role: roleSchema, isDisabled: z.boolean() })
+  .partial()
+  .refine((body) => Object.keys(body).length > 0, 'name at least one field');
+
+const common = { tag: 'Users', access: { kind: 'admin' }, limit: 'api' } as const;
+
+/** A user as the interface shows it. */
+export function presentUser({ id, email, role, isDisabled, createdAt, updatedAt }: User) {
+  return { id, email, role, isDisabled, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+}
+
+export function userRoutes(deps: UserRoutesDeps): Route[] {
+  return [listRoute(deps), createRoute(deps), readRoute(deps), changeRoute(deps), removeRoute(deps)];
+}
+
+function listRoute({ users }: UserRoutesDeps): Route {
+  return route({
+    ...common, method: 'GET', path: '/users', summary: 'List users', description: 'Newest first.', query: z.strictObject(pageFields(100)),
+    reply: z.array(userSchema), replyStatus: 200, isPaged: true,
+    handle: async ({ query }) => {
+      const { items, total } = await users.list(query);
+      return page(items.map(presentUser), { ...query, total });
+    },
+  });
+}
+
+function createRoute({ users, passwords, audit, newId }: UserRoutesDeps): Route {
+  return route({
+    ...common, method: 'POST', path: '/users', summary: 'Create a user', description: 'E-mail addresses are unique regardless of case and compatibility spelling.',
+    body: newUserBody, reply: userSchema, replyStatus: 201,
+    handle: async ({ body: { email, password, role }, principal }) => {
+      const user = await users.create({ id: newId(), email, emailKey: emailKey(email), passwordHash: await passwords.hash(password), role });
+      await audit.record({ actor: principal, action: 'user.created', objectKind: 'user', objectId: user.id, details: { role } });
+      return created(presentUser(user));
+    },
+  });
+}
+
+function readRoute({ users }: UserRoutesDeps): Route {
+  return route({
+    ...common, method: 'GET', path: '/users/{id}', summary: 'Read a user', reply: userSchema, replyStatus: 200,
+    handle: async ({ params }) => {
+      const user = await users.find(params['id'] ?? '');
+      if (!user) throw notFound('user');
+      return ok(presentUser(user));
+    },
+  });
+}
+
+function changeRoute({ users, passwords, authenticator, audit }: UserRoutesDeps): Route {
+  return route({
+    ...common, method: 'PUT', path: '/users/{id}', summary: 'Change a user',
+    description:
+      'A new password or `isDisabled` ends the sessions of the user; a disabled user can neither sign in nor use API keys. All of it counts within a second. The last active ADMIN stays ' +
+      'one (CONFLICT, reason LAST_ADMIN).',
+    body: userChangeBody, reply: userSchema, replyStatus: 200,
+    handle: async ({ params, body, principal }) => {
+      const { email, password, role, isDisabled } = body;
+      const change: UserChange = {
+        ...(email !== undefined && { email: { text: email, key: emailKey(email) } }),
+        ...(password !== undefined && { passwordHash: await passwords.hash(password) }),
+        ...(role !== undefined && { role }),
+        ...(isDisabled !== undefined && { isDisabled }),
+      };
+      const user = await users.change(params['id'] ?? '', change, principal.sessionId);
+      authenticator.forget();
+      // Names of what changed; values only where they are no personal data.
+      const details = { fields: Object.keys(body), ...(role !== undefined && { role }), ...(isDisabled !== undefined && { isDisabled }) };
+      await audit.record({ actor: principal, action: 'user.changed', objectKind: 'user', objectId: user.id, details });
+      return ok(presentUser(user));
+    },
+  });
+}
+
+function removeRoute({ users, authenticator, audit }: UserRoutesDeps): Route {
+  return route({
+    ...common, method: 'DELETE', path: '/users/{id}', summary: 'Delete a user',
+    description: 'Surveys of the user go to the calling ADMIN (to the longest-standing other ADMIN if it is the caller who goes). The last active ADMIN stays (CONFLICT, reason LAST_ADMIN).',
+    reply: deletedSchema, replyStatus: 200,
+    handle: async ({ params, principal }) => {
+      const id = params['id'] ?? '';
+      const heirId = await users.remove(id, principal.userId);
+      authenticator.forget();
+      await audit.record({ actor: principal, action: 'user.deleted', objectKind: 'user', objectId: id, details: { heirId } });
+      return ok({ id, deleted: true });
+    },
+  });
+}

@@ -1,0 +1,96 @@
+import type { Log } from '../../log.ts';
+import { withPostgres, type Sql } from './client.ts';
+
+/** Who did it; a `Principal` fits. Null: the service itself, or somebody it does not know. */
+export interface AuditActor {
+  userId: string;
+  keyId: string | null;
+}
+
+export interface AuditRecord {
+  actor: AuditActor | null;
+  /** `<object>.<what happened>`, as in `user.created`. */
+  action: string;
+  objectKind: string;
+  objectId: string;
+  /** Never a password, token or answer. */
+  details?: Readonly<Record<string, unknown>>;
+}
+
+export interface AuditEntry {
+  id: string;
+  at: Date;
+  actorId: string | null;
+  actorKind: 'USER' | 'API_KEY' | 'SYSTEM';
+  keyId: string | null;
+  action: string;
+  objectKind: string;
+  objectId: string;
+  details: Record<string, unknown>;
+}
+
+export interface AuditQuery {
+  actorId?: string | undefined;
+  action?: string | undefined;
+  objectKind?: string | undefined;
+  objectId?: string | undefined;
+  page: number;
+  limit: number;
+}
+
+interface AuditRow {
+  id: number;
+  at: Date;
+  actor_id: string | null;
+  actor_kind: AuditEntry['actorKind'];
+  key_id: string | null;
+  action: string;
+  object_kind: string;
+  object_id: string;
+  details: Record<string, unknown>;
+}
+
+/** Who did what to which object when. Only ever added to: the table itself refuses changes. */
+export function createAudit(sql: Sql, log: Log) {
+  return {
+    /** Never rejects: what cannot be recorded is logged, and the deed stands. */
+    async record({ actor, action, objectKind, objectId, details = {} }: AuditRecord): Promise<void> {
+      const columns = {
+        actor_id: actor?.userId ?? null, actor_kind: kindOf(actor), key_id: actor?.keyId ?? null, action, object_kind: objectKind, object_id: objectId,
+        details: sql.json(details as never),
+      };
+      try {
+        await withPostgres(async () => void (await sql`INSERT INTO audit ${sql(columns)}`));
+      } catch (error) {
+        log.error({ err: error, action, objectKind, objectId, actorId: actor?.userId }, 'the audit could not be written');
+      }
+    },
+
+    /** Newest first. */
+    list: (query: AuditQuery): Promise<{ items: AuditEntry[]; total: number }> =>
+      withPostgres(async () => {
+        const only = (column: string, value: string | undefined) => (value === undefined ? sql`` : sql`AND ${sql(column)} = ${value}`);
+        const where = sql`WHERE true ${only('actor_id', query.actorId)} ${only('action', query.action)}
+          ${only('object_kind', query.objectKind)} ${only('object_id', query.objectId)}`;
+        const [rows, [count]] = await Promise.all([
+          sql<AuditRow[]>`SELECT * FROM audit ${where} ORDER BY id DESC LIMIT ${query.limit} OFFSET ${(query.page - 1) * query.limit}`,
+          sql<{ total: number }[]>`SELECT count(*) AS total FROM audit ${where}`,
+        ]);
+        return { items: rows.map(entryOf), total: count?.total ?? 0 };
+      }),
+  };
+}
+
+export type Audit = ReturnType<typeof createAudit>;
+
+function kindOf(actor: AuditActor | null): AuditEntry['actorKind'] {
+  if (!actor) return 'SYSTEM';
+  return actor.keyId === null ? 'USER' : 'API_KEY';
+}
+
+function entryOf(row: AuditRow): AuditEntry {
+  return {
+    id: String(row.id), at: row.at, actorId: row.actor_id, actorKind: row.actor_kind, keyId: row.key_id, action: row.action,
+    objectKind: row.object_kind, objectId: row.object_id, details: row.details,
+  };
+}

@@ -1,0 +1,55 @@
+import type { UserRole } from '../../auth/roles.ts';
+import { withPostgres, type Sql } from './client.ts';
+
+export interface Member {
+  userId: string;
+  email: string;
+  /** What was shared; the user's own role may allow less. */
+  role: Exclude<UserRole, 'ADMIN'>;
+  addedAt: Date;
+}
+
+interface MemberRow {
+  user_id: string;
+  email: string;
+  role: Member['role'];
+  added_at: Date;
+}
+
+export function createMemberStore(sql: Sql) {
+  return {
+    /** In the order in which they were added. */
+    list: ({ surveyId, page, limit }: { surveyId: string; page: number; limit: number }): Promise<{ items: Member[]; total: number }> =>
+      withPostgres(async () => {
+        const [rows, [count]] = await Promise.all([
+          sql<MemberRow[]>`
+            SELECT m.user_id, u.email, m.role, m.added_at FROM survey_members m JOIN users u ON u.id = m.user_id
+            WHERE m.survey_id = ${surveyId} ORDER BY m.added_at, m.user_id LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          sql<{ total: number }[]>`SELECT count(*) AS total FROM survey_members WHERE survey_id = ${surveyId}`,
+        ]);
+        return { items: rows.map(memberOf), total: count?.total ?? 0 };
+      }),
+
+    /** Shares the survey, or changes how it is shared. Undefined if there is no such user. */
+    put: (surveyId: string, userId: string, role: Member['role']): Promise<Member | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<MemberRow[]>`
+          WITH person AS (SELECT id, email FROM users WHERE id = ${userId} FOR KEY SHARE),
+          saved AS (
+            INSERT INTO survey_members (survey_id, user_id, role) SELECT ${surveyId}, id, ${role} FROM person
+            ON CONFLICT (survey_id, user_id) DO UPDATE SET role = excluded.role RETURNING user_id, role, added_at)
+          SELECT saved.user_id, person.email, saved.role, saved.added_at FROM saved JOIN person ON person.id = saved.user_id`;
+        return row && memberOf(row);
+      }),
+
+    /** False if the survey was not shared with that user. */
+    remove: (surveyId: string, userId: string): Promise<boolean> =>
+      withPostgres(async () => (await sql`DELETE FROM survey_members WHERE survey_id = ${surveyId} AND user_id = ${userId}`).count > 0),
+  };
+}
+
+export type MemberStore = ReturnType<typeof createMemberStore>;
+
+function memberOf(row: MemberRow): Member {
+  return { userId: row.user_id, email: row.email, role: row.role, addedAt: row.added_at };
+}

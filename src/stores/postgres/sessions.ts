@@ -1,0 +1,102 @@
+import type { Rotation, RotationRequest, SessionOwner } from '../../auth/refresh.ts';
+import type { UserRole } from '../../auth/roles.ts';
+import type { NewSession } from '../../auth/sign-in.ts';
+import { withPostgres, type Sql, type Tx } from './client.ts';
+
+/** Whom a live session belongs to, as the user is now. */
+export interface SessionStanding {
+  userId: string;
+  email: string;
+  role: UserRole;
+}
+
+interface TokenRow {
+  successor_sealed: Buffer | null;
+  is_repeat: boolean;
+}
+
+/** Sessions and their refresh tokens. A session is a family: each token has one successor, and all end with the session. */
+export function createSessionStore(sql: Sql) {
+  return {
+    /** False if the user is gone or disabled, or the password has changed since it was checked. */
+    start: ({ id, userId, passwordHash, tokenHash, ttlSeconds }: NewSession): Promise<boolean> =>
+      withPostgres(() =>
+        sql.begin(async (tx) => {
+          // The lock makes a concurrent change of the password wait, or this wait for it: a session never outlives its password.
+          const [session] = await tx<{ expires_at: Date }[]>`
+            INSERT INTO sessions (id, user_id, expires_at)
+            SELECT ${id}, id, now() + make_interval(secs => ${ttlSeconds}) FROM users
+            WHERE id = ${userId} AND password_hash = ${passwordHash} AND NOT is_disabled FOR SHARE
+            RETURNING expires_at`;
+          if (!session) return false;
+          await tx`INSERT INTO refresh_tokens (token_hash, session_id, expires_at) VALUES (${tokenHash}, ${id}, ${session.expires_at})`;
+          return true;
+        }),
+      ),
+
+    /** Uses a refresh token up, once. All uses of one family wait for each other on its session's row. */
+    rotate: (request: RotationRequest): Promise<Rotation> => withPostgres(() => sql.begin((tx) => rotate(tx, request))),
+
+    standing: (id: string): Promise<SessionStanding | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<{ user_id: string; email: string; role: UserRole }[]>`
+          SELECT s.user_id, u.email, u.role FROM sessions s JOIN users u ON u.id = s.user_id
+          WHERE s.id = ${id} AND s.ended_at IS NULL AND s.expires_at > now() AND NOT u.is_disabled`;
+        return row && { userId: row.user_id, email: row.email, role: row.role };
+      }),
+
+    end: (id: string, reason: string): Promise<void> => withPostgres(async () => endSession(sql, id, reason)),
+
+    /** Ends the session that a refresh token belongs to, if it is this user's. */
+    endByToken: (tokenHash: Buffer, userId: string, reason: string): Promise<void> =>
+      withPostgres(async () => {
+        const [row] = await sql<{ id: string }[]>`
+          SELECT s.id FROM sessions s JOIN refresh_tokens t ON t.session_id = s.id WHERE t.token_hash = ${tokenHash} AND s.user_id = ${userId}`;
+        if (row) await endSession(sql, row.id, reason);
+      }),
+
+    /** Forgets sessions that have been over for a week, with their tokens. */
+    sweep: (): Promise<number> =>
+      withPostgres(async () => (await sql`DELETE FROM sessions WHERE least(expires_at, ended_at) < now() - interval '7 days'`).count),
+  };
+}
+
+export type SessionStore = ReturnType<typeof createSessionStore>;
+
+async function endSession(db: Sql | Tx, id: string, reason: string): Promise<void> {
+  await db`UPDATE sessions SET ended_at = clock_timestamp(), end_reason = ${reason} WHERE id = ${id} AND ended_at IS NULL`;
+}
+
+async function rotate(tx: Tx, request: RotationRequest): Promise<Rotation> {
+  const { tokenHash, successorHash, successorSealed } = request;
+  // Locked first, so that whatever is read of the family below stays true until the end of the transaction.
+  const [session] = await tx<{ id: string; user_id: string }[]>`
+    SELECT s.id, s.user_id FROM sessions s JOIN users u ON u.id = s.user_id
+    WHERE s.id = (SELECT session_id FROM refresh_tokens WHERE token_hash = ${tokenHash})
+      AND s.ended_at IS NULL AND s.expires_at > clock_timestamp() AND NOT u.is_disabled
+    FOR UPDATE OF s`;
+  if (!session) return { kind: 'refused' };
+  const who: SessionOwner = { sessionId: session.id, userId: session.user_id };
+  const [used] = await tx<{ parent_hash: Buffer | null }[]>`
+    UPDATE refresh_tokens SET used_at = clock_timestamp(), successor_sealed = ${successorSealed}
+    WHERE token_hash = ${tokenHash} AND used_at IS NULL RETURNING parent_hash`;
+  if (!used) return judgeReuse(tx, request, who);
+  await tx`
+    INSERT INTO refresh_tokens (token_hash, session_id, parent_hash, expires_at)
+    SELECT ${successorHash}, id, ${tokenHash}, expires_at FROM sessions WHERE id = ${session.id}`;
+  // Nobody may have the grand-child's parent again.
+  if (used.parent_hash) await tx`UPDATE refresh_tokens SET successor_sealed = NULL WHERE token_hash = ${used.parent_hash}`;
+  return { kind: 'rotated', ...who };
+}
+
+/** Only the parent of the token that is next in line, and only for a moment, may be handed in again; all else is theft. */
+async function judgeReuse(tx: Tx, { tokenHash, graceSeconds }: RotationRequest, who: SessionOwner): Promise<Rotation> {
+  const [token] = await tx<TokenRow[]>`
+    SELECT t.successor_sealed,
+      t.used_at > clock_timestamp() - make_interval(secs => ${graceSeconds})
+        AND EXISTS (SELECT 1 FROM refresh_tokens c WHERE c.session_id = t.session_id AND c.parent_hash = t.token_hash AND c.used_at IS NULL) AS is_repeat
+    FROM refresh_tokens t WHERE t.token_hash = ${tokenHash}`;
+  if (token?.is_repeat && token.successor_sealed) return { kind: 'repeated', ...who, successorSealed: token.successor_sealed };
+  await endSession(tx, who.sessionId, 'refresh token reused');
+  return { kind: 'reused', ...who };
+}

@@ -1,0 +1,184 @@
+import type { UserRole } from '../../auth/roles.ts';
+import { conflict, notFound } from '../../errors.ts';
+import { withPostgres, type Sql, type Tx } from './client.ts';
+
+export interface User {
+  id: string;
+  email: string;
+  role: UserRole;
+  isDisabled: boolean;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export type UserWithHash = User & { passwordHash: string };
+
+export interface NewUser {
+  id: string;
+  email: string;
+  /** The form that is compared (see auth/email). */
+  emailKey: string;
+  passwordHash: string;
+  role: UserRole;
+}
+
+export interface UserChange {
+  email?: { text: string; key: string };
+  passwordHash?: string;
+  role?: UserRole;
+  isDisabled?: boolean;
+}
+
+/** Moves what else belongs to a user, in the transaction that deletes the user. */
+export type HandOver = (tx: Tx, fromUserId: string, toUserId: string) => Promise<void>;
+
+interface UserRow {
+  id: string;
+  email: string;
+  role: UserRole;
+  is_disabled: boolean;
+  created_at: Date;
+  updated_at: Date;
+  password_hash: string;
+}
+
+/** Any fixed number: changes of users go one after the other, so that "the last ADMIN" is never judged by two at once. */
+const peopleLock = 7_203_515;
+
+const isEmailTaken = (error: unknown) => typeof error === 'object' && error !== null && 'constraint_name' in error && error.constraint_name === 'users_email_key_key';
+
+async function refusingTakenEmails<T>(step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    if (isEmailTaken(error)) throw conflict('EMAIL_TAKEN', 'Another user has this e-mail address');
+    throw error;
+  }
+}
+
+export function createUserStore(sql: Sql, handOver: HandOver = async () => {}) {
+  const changing = <T>(step: (tx: Tx) => Promise<T>): Promise<T> =>
+    withPostgres(() =>
+      refusingTakenEmails(
+        async () =>
+          (await sql.begin(async (tx) => {
+            await tx`SELECT pg_advisory_xact_lock(${peopleLock})`;
+            return step(tx);
+          })) as T,
+      ),
+    );
+  return {
+    find: (id: string): Promise<UserWithHash | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<UserRow[]>`SELECT * FROM users WHERE id = ${id}`;
+        return row && withHash(row);
+      }),
+
+    findByEmail: (emailKey: string): Promise<UserWithHash | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<UserRow[]>`SELECT * FROM users WHERE email_key = ${emailKey}`;
+        return row && withHash(row);
+      }),
+
+    /** Newest first. */
+    list: ({ page, limit }: { page: number; limit: number }): Promise<{ items: User[]; total: number }> =>
+      withPostgres(async () => {
+        const [rows, [count]] = await Promise.all([
+          sql<UserRow[]>`SELECT * FROM users ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          sql<{ total: number }[]>`SELECT count(*) AS total FROM users`,
+        ]);
+        return { items: rows.map(userOf), total: count?.total ?? 0 };
+      }),
+
+    /** Throws EMAIL_TAKEN. */
+    create: (user: NewUser): Promise<User> => changing((tx) => insert(tx, user)),
+
+    isEmpty: (): Promise<boolean> => withPostgres(async () => (await sql`SELECT 1 FROM users LIMIT 1`).length === 0),
+
+    /** Creates the user only if there is none at all; false otherwise. Of processes that start together one creates. */
+    createFirst: (user: NewUser): Promise<boolean> =>
+      changing(async (tx) => {
+        if ((await tx`SELECT 1 FROM users LIMIT 1`).length > 0) return false;
+        await insert(tx, user);
+        return true;
+      }),
+
+    /**
+     * Throws NOT_FOUND, EMAIL_TAKEN or LAST_ADMIN. A new password or a disabling ends the user's sessions, all but `keptSessionId`.
+     */
+    change: (id: string, given: UserChange, keptSessionId: string | null): Promise<User> =>
+      changing(async (tx) => {
+        const [row] = await tx<UserRow[]>`SELECT * FROM users WHERE id = ${id} FOR UPDATE`;
+        if (!row) throw notFound('user');
+        const next = { role: given.role ?? row.role, is_disabled: given.isDisabled ?? row.is_disabled };
+        if (isActiveAdmin(row) && !isActiveAdmin(next)) await anotherAdmin(tx, id);
+        const columns = {
+          ...next, password_hash: given.passwordHash ?? row.password_hash, ...(given.email && { email: given.email.text, email_key: given.email.key }),
+        };
+        const [saved] = await tx<UserRow[]>`UPDATE users SET ${tx(columns)}, updated_at = now() WHERE id = ${id} RETURNING *`;
+        if (given.passwordHash !== undefined || next.is_disabled) await endSessions(tx, id, next.is_disabled ? null : keptSessionId);
+        return userOf(saved ?? row);
+      }),
+
+    /**
+     * Surveys go to `heirId`, or to the longest-standing other ADMIN if somebody deletes themselves; returns who got them.
+     * Throws NOT_FOUND or LAST_ADMIN.
+     */
+    remove: (id: string, heirId: string): Promise<string> =>
+      changing(async (tx) => {
+        const [row] = await tx<UserRow[]>`SELECT * FROM users WHERE id = ${id} FOR UPDATE`;
+        if (!row) throw notFound('user');
+        const other = isActiveAdmin(row) ? await anotherAdmin(tx, id) : heirId;
+        const heir = id === heirId ? other : heirId;
+        await tx`UPDATE surveys SET owner_id = ${heir} WHERE owner_id = ${id}`;
+        await tx`DELETE FROM survey_members m USING surveys s WHERE s.id = m.survey_id AND s.owner_id = m.user_id AND m.user_id = ${heir}`;
+        await handOver(tx, id, heir);
+        await tx`DELETE FROM users WHERE id = ${id}`;
+        return heir;
+      }),
+
+    /** Replaces a password's hash if it is still the one that was checked; ends the other sessions. False: it has changed meanwhile. */
+    changePassword: (id: string, change: { from: string; to: string; keptSessionId: string | null }): Promise<boolean> =>
+      changing(async (tx) => {
+        const saved = await tx`UPDATE users SET password_hash = ${change.to}, updated_at = now() WHERE id = ${id} AND password_hash = ${change.from}`;
+        if (saved.count === 0) return false;
+        await endSessions(tx, id, change.keptSessionId);
+        return true;
+      }),
+
+    /** The same password, hashed with today's parameters. */
+    rehash: (id: string, from: string, to: string): Promise<void> =>
+      withPostgres(async () => void (await sql`UPDATE users SET password_hash = ${to} WHERE id = ${id} AND password_hash = ${from}`)),
+  };
+}
+
+export type UserStore = ReturnType<typeof createUserStore>;
+
+const isActiveAdmin = (row: Pick<UserRow, 'role' | 'is_disabled'>) => row.role === 'ADMIN' && !row.is_disabled;
+
+async function anotherAdmin(tx: Tx, id: string): Promise<string> {
+  const [other] = await tx<{ id: string }[]>`SELECT id FROM users WHERE role = 'ADMIN' AND NOT is_disabled AND id <> ${id} ORDER BY created_at, id LIMIT 1`;
+  if (!other) throw conflict('LAST_ADMIN', 'The last active ADMIN cannot be removed, disabled or given another role');
+  return other.id;
+}
+
+async function insert(tx: Tx, user: NewUser): Promise<User> {
+  const columns = { id: user.id, email: user.email, email_key: user.emailKey, password_hash: user.passwordHash, role: user.role };
+  const [row] = await tx<UserRow[]>`INSERT INTO users ${tx(columns)} RETURNING *`;
+  if (!row) throw new Error('the insert returned no row');
+  return userOf(row);
+}
+
+async function endSessions(tx: Tx, userId: string, keptSessionId: string | null): Promise<void> {
+  await tx`
+    UPDATE sessions SET ended_at = now(), end_reason = 'user changed'
+    WHERE user_id = ${userId} AND ended_at IS NULL AND id IS DISTINCT FROM ${keptSessionId}::uuid`;
+}
+
+function userOf(row: UserRow): User {
+  return { id: row.id, email: row.email, role: row.role, isDisabled: row.is_disabled, createdAt: row.created_at, updatedAt: row.updated_at };
+}
+
+function withHash(row: UserRow): UserWithHash {
+  return { ...userOf(row), passwordHash: row.password_hash };
+}
