@@ -20,7 +20,7 @@ const server = createEngineServer({ engine, password: keptSecret(dir), spoolDir 
 server.listen(Number(port), '127.0.0.1');
 await once(server, 'listening');
 
-const gracePeriodMs = 5_000;
+const gracePeriodMs = 3_000;
 let isStopping = false;
 
 /** Lets running requests end for a while, cancels the rest. Whoever started us kills us if this takes too long; that is safe too. */

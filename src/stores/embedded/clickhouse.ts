@@ -17,7 +17,7 @@ export interface ClickhouseOptions {
 
 const name = 'clickhouse';
 const readyTimeoutMs = 120_000;
-const stopTimeoutMs = 15_000;
+const stopTimeoutMs = 8_000;
 const probeTimeoutMs = 2_000;
 /** Others live on the machine too: the engine may take this share of its memory. */
 const memoryShare = 0.35;

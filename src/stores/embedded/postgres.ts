@@ -23,7 +23,7 @@ const name = 'postgres';
 const superuser = 'survey';
 const database = 'survey';
 const readyTimeoutMs = 60_000;
-const stopTimeoutMs = 15_000;
+const stopTimeoutMs = 8_000;
 
 /** Runs PostgreSQL on a loopback port, its cluster in `dir` (or where `findPostgresHome` says), with an empty database `survey` at first. */
 export async function startPostgres({ dir, ports, env, log }: PostgresOptions): Promise<SupervisedChild & { url: string }> {

@@ -20,7 +20,7 @@ export interface RedisOptions {
 }
 
 const readyTimeoutMs = 60_000;
-const stopTimeoutMs = 15_000;
+const stopTimeoutMs = 8_000;
 const pingTimeoutMs = 1_000;
 
 /** Runs a Redis server on a loopback port with its append-only file in `dir`. It never evicts: a full memory refuses writes. */

