@@ -15,5 +15,7 @@ app.post('/*', (res) => {
     res.cork(() => res.writeStatus(Array.isArray(body.answers) ? '201 Created' : '400 Bad Request').writeHeader('content-type', 'application/json').end(reply));
   });
 });
-app.listen('127.0.0.1', 0, (socket: us_listen_socket | false) => process.send?.({ port: socket ? uWS.us_socket_local_port(socket) : 0 }));
+app.listen('127.0.0.1', 0, (socket: us_listen_socket) => {
+  process.send?.({ port: uWS.us_socket_local_port(socket) });
+});
 process.on('disconnect', () => process.exit(0));

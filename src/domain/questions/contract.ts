@@ -123,6 +123,8 @@ export interface Category {
   code: number;
   value: string;
   text: string;
+  /** Of a deleted option: shown only where somebody chose it. */
+  isHidden?: boolean;
 }
 
 /** A question (or a row of it) as a categorical variable, for crosstabs and filters. */
@@ -156,6 +158,8 @@ export interface QuestionType {
   /** Options for 'default' and 'fixed'. */
   defaultOptions?: readonly { text: string; value: string }[];
   hasRows: boolean;
+  /** Its answers name uploads, which must be looked up before they are read. */
+  namesUploads?: boolean;
   /** The author's settings with their defaults; strict: an unknown setting is refused. Rows are not part of it. */
   settings: z.ZodType<Record<string, unknown>>;
   /** Settings that cannot change once the question has answers, because stored codes would change their meaning. */

@@ -1,0 +1,50 @@
+import { newId } from '../ids.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Secrets } from '../secrets.ts';
+import type { Settings } from '../settings.ts';
+import type { Stores } from '../stores/stores.ts';
+import { createReading } from './reading.ts';
+import { createSubmissions, type UploadReservations } from './submissions.ts';
+import { createSurveyActors } from './surveys.ts';
+
+export interface CoreOptions {
+  settings: Settings;
+  stores: Stores;
+  uploads: UploadReservations;
+  metrics: Metrics;
+  secrets: Secrets;
+  log: Log;
+}
+
+const surveyChannel = 'survey:changed';
+
+/** What every role needs: the survey actors, and the ways to submit and to read. */
+export function createCore({ settings, stores, uploads, metrics, secrets, log }: CoreOptions) {
+  const now = () => Date.now();
+  const { surveys, intake, responses, stream, shards, messages } = stores;
+  const actors = createSurveyActors({
+    surveys, intake, now, log, metrics,
+    countResponses: async (surveyId) => (await responses.countOf([surveyId])).get(surveyId) ?? { total: 0, complete: 0 },
+    broadcast: (surveyId, revision) => messages.publish(surveyChannel, { surveyId, revision }),
+  });
+  const submit = createSubmissions({
+    actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, now, newId: () => newId(), metrics,
+    onBackgroundError: (error) => log.warn({ err: error }, 'a filled survey could not be closed yet; the ingest will'),
+  });
+  return {
+    actors, submit, now, reading: createReading({ responses, stream, shards }),
+    /** Hears of changes that other processes make. */
+    listen: () =>
+      messages.subscribe(surveyChannel, ({ surveyId, revision }) => {
+        if (typeof surveyId === 'string' && typeof revision === 'number') actors.heard(surveyId, revision);
+      }),
+    /** Exact count of accepted responses; the saved one while the intake cannot be asked. */
+    responseCount: async (surveyId: string): Promise<number> => {
+      const counts = await intake.counts(surveyId).catch(() => undefined);
+      return counts?.total ?? surveys.responseCount(surveyId);
+    },
+  };
+}
+
+export type Core = ReturnType<typeof createCore>;

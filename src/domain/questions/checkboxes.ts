@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import type { QuestionType } from './contract.ts';
+import { bitsOf, distributionOf, findOption, hasBit, optionCategories, setBit, slotsAt, wordKeys } from './choice.ts';
+import { blankStatistic } from './numbers.ts';
+import { refuseStrays } from './text-checks.ts';
+
+const count = z.number().int().min(1).max(200);
+
+/** Several of the options. Percentages are of respondents, so they may add up to more than 100. */
+export const checkboxes: QuestionType = {
+  optionSource: 'author',
+  hasRows: false,
+  settings: z
+    .strictObject({ minSelections: count.optional(), maxSelections: count.optional() })
+    .refine(({ minSelections = 1, maxSelections = 200 }) => minSelections <= maxSelections, { path: ['maxSelections'], message: 'must not be below minSelections' }),
+  frozenSettings: [],
+  columns: (question) => ({ codes: wordKeys(question), numbers: [], texts: [] }),
+  read(question, answers, row, context) {
+    const slots = slotsAt(question, wordKeys(question));
+    let chosen = 0;
+    for (const placed of answers) {
+      if (!refuseStrays(placed, { value: ['optionId'] }, context)) continue;
+      const option = findOption(question, placed, context);
+      if (!option) continue;
+      if (setBit(row.codes, slots, option.code)) chosen += 1;
+      else context.report(placed.index, 'optionId', 'was chosen before');
+    }
+    const { minSelections, maxSelections } = question.settings;
+    const first = answers[0]?.index ?? 0;
+    if (typeof minSelections === 'number' && chosen < minSelections) context.report(first, '', `choose at least ${minSelections}`);
+    if (typeof maxSelections === 'number' && chosen > maxSelections) context.report(first, '', `choose at most ${maxSelections}`);
+  },
+  write(question, row) {
+    const slots = slotsAt(question, wordKeys(question));
+    return question.options.filter((option) => hasBit(row.codes, slots, option.code)).map((option) => ({ optionId: option.id }));
+  },
+  countPlan(question) {
+    const slots = slotsAt(question, wordKeys(question));
+    return { base: slots, requests: [{ kind: 'bits', slots }] };
+  },
+  statistic(question, results) {
+    const counts = bitsOf(results[0]);
+    return { ...blankStatistic(), distribution: distributionOf(question.options, (code) => counts[code - 1] ?? 0) };
+  },
+  dimension: (question) => ({ categories: optionCategories(question.options), source: { kind: 'bits', slots: slotsAt(question, wordKeys(question)) } }),
+};

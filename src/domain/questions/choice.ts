@@ -1,0 +1,76 @@
+import type { Option, Question } from '../survey.ts';
+import { visibleOptions } from '../survey.ts';
+import { bitsPerWord, otherCode, otherValue, type Category, type CountResult, type PlacedAnswer, type ReadContext } from './contract.ts';
+
+/** What questions whose answers are options share. */
+
+/** The option that an answer names; reports unknown and hidden ones. */
+export function findOption(question: Question, { index, answer }: PlacedAnswer, context: ReadContext): Option | undefined {
+  if (answer.optionId === undefined) return undefined;
+  const option = question.options.find((candidate) => candidate.id === answer.optionId && !candidate.isHidden);
+  if (!option) context.report(index, 'optionId', 'is not an option of this question');
+  return option;
+}
+
+export const optionByCode = (question: Question, code: number): Option | undefined => question.options.find((option) => option.code === code);
+
+/** Options as categories: the visible ones, and hidden ones that still have answers. */
+export function optionCategories(options: readonly Option[]): Category[] {
+  return options.map(({ code, value, text, isHidden }) => ({ code, value, text, isHidden }));
+}
+
+export const otherCategory: Category = { code: otherCode, value: otherValue, text: 'Other' };
+
+export function codesOf(result: CountResult | undefined): ReadonlyMap<number, number> {
+  return result?.kind === 'codes' ? result.counts : new Map();
+}
+
+export function bitsOf(result: CountResult | undefined): readonly number[] {
+  return result?.kind === 'bits' ? result.counts : [];
+}
+
+/** Counts by option value: visible options with their zeros, hidden ones only where somebody chose them. */
+export function distributionOf(options: readonly Option[], countOf: (code: number) => number): Record<string, number> {
+  const distribution: Record<string, number> = {};
+  for (const option of options) {
+    const count = countOf(option.code);
+    if (!option.isHidden || count > 0) distribution[option.value] = count;
+  }
+  return distribution;
+}
+
+/** Names of the bit words that options with codes up to the largest one need: `w0`, `w1` … */
+export function wordKeys(question: Question, prefix = ''): string[] {
+  const largest = Math.max(1, ...question.options.map((option) => option.code));
+  return Array.from({ length: Math.ceil(largest / bitsPerWord) }, (_, word) => `${prefix}w${word}`);
+}
+
+/** Positions of a question's columns by their keys; columns that the question has not been given yet are left out. */
+export function slotsAt(question: Question, keys: readonly string[]): number[] {
+  return keys.flatMap((key) => question.slots.codes[key] ?? []);
+}
+
+export function slotAt(question: Question, key = ''): number {
+  const slot = question.slots.codes[key];
+  if (slot === undefined) throw new Error(`question ${question.id} has no column ${key}`);
+  return slot;
+}
+
+export function setBit(codes: number[], slots: readonly number[], code: number): boolean {
+  const slot = slots[Math.floor((code - 1) / bitsPerWord)];
+  if (slot === undefined) throw new Error('no word for the option');
+  const bit = 1 << ((code - 1) % bitsPerWord);
+  const before = codes[slot] ?? 0;
+  codes[slot] = before | bit;
+  return (before & bit) === 0;
+}
+
+export function hasBit(codes: readonly number[], slots: readonly number[], code: number): boolean {
+  const slot = slots[Math.floor((code - 1) / bitsPerWord)];
+  return slot !== undefined && ((codes[slot] ?? 0) & (1 << ((code - 1) % bitsPerWord))) !== 0;
+}
+
+/** Visible options in order; positions 1…n are their places on an ordered scale. */
+export function placeOf(question: Question): Map<number, number> {
+  return new Map(visibleOptions(question).map((option, index) => [option.code, index + 1]));
+}

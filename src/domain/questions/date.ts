@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import type { QuestionType } from './contract.ts';
+import { blankStatistic } from './numbers.ts';
+import { countsByKey, createTextType } from './text.ts';
+import { isCalendarDay } from './text-checks.ts';
+
+const day = z.string().refine(isCalendarDay, 'must be a day, YYYY-MM-DD');
+
+/** A day of the calendar, YYYY-MM-DD; counted by day. */
+export const date: QuestionType = createTextType({
+  settings: z
+    .strictObject({ min: day.optional(), max: day.optional() })
+    .refine(({ min, max }) => min === undefined || max === undefined || min <= max, { path: ['max'], message: 'must not be before min' }),
+  by: 'value',
+  problemOf(text, { min, max }) {
+    if (!isCalendarDay(text)) return 'must be a day of the calendar, YYYY-MM-DD';
+    if (typeof min === 'string' && text < min) return `must not be before ${min}`;
+    return typeof max === 'string' && text > max ? `must not be after ${max}` : undefined;
+  },
+  statistic: (_question, results) => ({ ...blankStatistic(), distribution: sortedByKey(countsByKey(results)) }),
+  noDimension: 'is a date, which cannot be a crosstab variable',
+});
+
+function sortedByKey(counts: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

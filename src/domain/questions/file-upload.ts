@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import type { QuestionType } from './contract.ts';
+import { slotAt } from './choice.ts';
+import { blankStatistic } from './numbers.ts';
+import { countsByKey } from './text.ts';
+import { onlyAnswer, refuseStrays } from './text-checks.ts';
+
+const largest = 25 * 1024 * 1024;
+
+/** A file that was uploaded before; stored as its id and media type, counted by media type. */
+export const fileUpload: QuestionType = {
+  optionSource: 'none',
+  hasRows: false,
+  namesUploads: true,
+  settings: z.strictObject({
+    maxBytes: z.number().int().min(1).max(largest).default(largest),
+    mimeTypes: z.array(z.string().regex(/^[a-z]+\/(?:[a-z0-9.+-]+|\*)$/, 'must be a media type such as image/png or image/*')).min(1).max(50).optional(),
+  }),
+  frozenSettings: [],
+  columns: () => ({ codes: [''], numbers: [], texts: [''] }),
+  read(question, answers, row, context) {
+    const placed = onlyAnswer(answers, context);
+    const { textValue } = placed.answer;
+    if (!refuseStrays(placed, { value: ['textValue'] }, context) || textValue === undefined) return;
+    const upload = context.uploads.get(textValue);
+    if (!upload || upload.questionId !== question.id) return context.report(placed.index, 'textValue', 'is not an upload for this question that is still free');
+    row.codes[slotAt(question)] = 1;
+    row.texts[question.slots.texts[''] ?? 0] = `${upload.id} ${upload.mimeType}`;
+  },
+  write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ textValue: (row.texts[question.slots.texts[''] ?? -1] ?? '').split(' ')[0] ?? '' }]),
+  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'text', slot: question.slots.texts[''] ?? 0, presence: slotAt(question), by: 'mediaType' }] }),
+  statistic: (_question, results) => ({ ...blankStatistic(), distribution: countsByKey(results) }),
+  dimension: () => 'is a file, which cannot be a crosstab variable',
+};

@@ -1,0 +1,5 @@
+import type { QuestionType } from './contract.ts';
+import { createFreeText } from './text.ts';
+
+/** Several lines. */
+export const longText: QuestionType = createFreeText({ maxLength: 10_000, isMultiLine: true });

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import type { MatrixRow, Question } from '../survey.ts';
+import type { AnswerRow, QuestionType, ReadAnswer } from './contract.ts';
+import { bitsOf, codesOf, distributionOf, findOption, hasBit, optionByCode, optionCategories, placeOf, setBit, slotAt, slotsAt, wordKeys } from './choice.ts';
+import { blankStatistic } from './numbers.ts';
+import { refuseStrays } from './text-checks.ts';
+
+const isMultiple = ({ settings }: Question): boolean => settings['multiple'] === true;
+const rowKey = (row: MatrixRow): string => `r${row.code}`;
+const rowSlots = (question: Question, row: MatrixRow): number[] => slotsAt(question, isMultiple(question) ? wordKeys(question, rowKey(row)) : [rowKey(row)]);
+
+/** A grid: for every row one of the columns, or several where the author allows it. Every row is a variable of its own. */
+export const matrix: QuestionType = {
+  optionSource: 'author',
+  hasRows: true,
+  settings: z.strictObject({ multiple: z.boolean().default(false) }),
+  frozenSettings: ['multiple'],
+  columns: (question) => ({
+    codes: question.rows.flatMap((row) => (isMultiple(question) ? wordKeys(question, rowKey(row)) : [rowKey(row)])),
+    numbers: [],
+    texts: [],
+  }),
+  read(question, answers, row, context) {
+    for (const placed of answers) {
+      if (!refuseStrays(placed, { value: ['optionId'], row: true }, context)) continue;
+      const { rowId } = placed.answer;
+      const line = question.rows.find((candidate) => candidate.id === rowId && !candidate.isHidden);
+      if (!line) {
+        context.report(placed.index, 'rowId', rowId === undefined ? 'is needed: which row is answered?' : 'is not a row of this question');
+        continue;
+      }
+      const option = findOption(question, placed, context);
+      if (option && !mark(question, line, option.code, row)) context.report(placed.index, 'rowId', isMultiple(question) ? 'has this column already' : 'takes one answer');
+    }
+  },
+  write: (question, row) => question.rows.flatMap((line) => writeLine(question, line, row)),
+  countPlan(question) {
+    const base = question.rows.flatMap((row) => rowSlots(question, row));
+    const requests = question.rows.map((row) =>
+      isMultiple(question) ? ({ kind: 'bits', slots: rowSlots(question, row) } as const) : ({ kind: 'codes', slot: slotAt(question, rowKey(row)) } as const),
+    );
+    return { base, requests };
+  },
+  statistic(question, results) {
+    const distribution: Record<string, Record<string, number>> = {};
+    const averageByRow: Record<string, number | null> = {};
+    const places = placeOf(question);
+    for (const [index, row] of question.rows.entries()) {
+      const codes = codesOf(results[index]);
+      const bits = bitsOf(results[index]);
+      const countOf = (code: number) => (isMultiple(question) ? (bits[code - 1] ?? 0) : (codes.get(code) ?? 0));
+      const counts = distributionOf(question.options, countOf);
+      const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+      if (row.isHidden && total === 0) continue;
+      distribution[row.value] = counts;
+      const placed = [...places].reduce((sum, [code]) => sum + countOf(code), 0);
+      averageByRow[row.value] = placed === 0 ? null : [...places].reduce((sum, [code, place]) => sum + place * countOf(code), 0) / placed;
+    }
+    return { ...blankStatistic(), distribution, averageByRow };
+  },
+  dimension(question, named) {
+    const row = question.rows.find(({ id, value }) => named !== undefined && (id === named || value === named));
+    if (!row) return named === undefined ? 'is a MATRIX: name the row as well (rowId1 or rowId2)' : 'has no such row';
+    const slots = rowSlots(question, row);
+    const categories = optionCategories(question.options);
+    return isMultiple(question) ? { categories, source: { kind: 'bits', slots } } : { categories, source: { kind: 'code', slot: slotAt(question, rowKey(row)) } };
+  },
+};
+
+/** Writes one mark of the grid; false when the place was taken. */
+function mark(question: Question, line: MatrixRow, code: number, row: AnswerRow): boolean {
+  if (isMultiple(question)) return setBit(row.codes, rowSlots(question, line), code);
+  const slot = slotAt(question, rowKey(line));
+  if (row.codes[slot] !== 0 && row.codes[slot] !== undefined) return false;
+  row.codes[slot] = code;
+  return true;
+}
+
+function writeLine(question: Question, line: MatrixRow, row: AnswerRow): ReadAnswer[] {
+  if (isMultiple(question)) {
+    const slots = rowSlots(question, line);
+    return question.options.filter((option) => hasBit(row.codes, slots, option.code)).map((option) => ({ rowId: line.id, optionId: option.id }));
+  }
+  const option = optionByCode(question, row.codes[slotAt(question, rowKey(line))] ?? 0);
+  return option ? [{ rowId: line.id, optionId: option.id }] : [];
+}

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import type { QuestionType } from './contract.ts';
+import { slotAt } from './choice.ts';
+import { blankStatistic } from './numbers.ts';
+import { numberStatistic } from './scale.ts';
+import { onlyAnswer, refuseStrays } from './text-checks.ts';
+
+const figure = z.number().min(-1e15).max(1e15);
+
+/** A free number, within bounds where the author sets them. */
+export const number: QuestionType = {
+  optionSource: 'none',
+  hasRows: false,
+  settings: z
+    .strictObject({ min: figure.optional(), max: figure.optional(), integer: z.boolean().default(false) })
+    .refine(({ min, max }) => min === undefined || max === undefined || min <= max, { path: ['max'], message: 'must not be below min' }),
+  frozenSettings: [],
+  columns: () => ({ codes: [''], numbers: [''], texts: [] }),
+  read(question, answers, row, context) {
+    const placed = onlyAnswer(answers, context);
+    const { numberValue } = placed.answer;
+    if (!refuseStrays(placed, { value: ['numberValue'] }, context) || numberValue === undefined) return;
+    const { min, max, integer } = question.settings;
+    const report = (message: string) => context.report(placed.index, 'numberValue', message);
+    if (integer === true && !Number.isInteger(numberValue)) return report('must be a whole number');
+    if (typeof min === 'number' && numberValue < min) return report(`must be at least ${min}`);
+    if (typeof max === 'number' && numberValue > max) return report(`must be at most ${max}`);
+    row.codes[slotAt(question)] = 1;
+    // -0 is 0: JSON would bring it back as 0, and the database would not.
+    row.numbers[question.slots.numbers[''] ?? 0] = numberValue === 0 ? 0 : numberValue;
+  },
+  write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ numberValue: row.numbers[question.slots.numbers[''] ?? -1] ?? 0 }]),
+  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'number', slot: question.slots.numbers[''] ?? 0, presence: slotAt(question) }] }),
+  statistic: (_question, [result]) => (result?.kind === 'number' ? numberStatistic(result) : blankStatistic()),
+  dimension: () => 'is a free number, which cannot be a crosstab variable',
+};

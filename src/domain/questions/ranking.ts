@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { visibleOptions, type Option, type Question } from '../survey.ts';
+import type { PlacedAnswer, QuestionType, ReadContext } from './contract.ts';
+import { codesOf, findOption, optionCategories, slotAt } from './choice.ts';
+import { blankStatistic } from './numbers.ts';
+import { refuseStrays } from './text-checks.ts';
+
+const key = (option: Option): string => `o${option.code}`;
+
+interface Ranked {
+  placed: PlacedAnswer;
+  option: Option;
+  rank: number;
+}
+
+/** Items in order of preference, 1 = first. Every item is a variable of its own that holds its rank. */
+export const ranking: QuestionType = {
+  optionSource: 'author',
+  hasRows: false,
+  settings: z.strictObject({ maxRanked: z.number().int().min(1).max(200).optional() }),
+  frozenSettings: [],
+  columns: (question) => ({ codes: question.options.map(key), numbers: [], texts: [] }),
+  read(question, answers, row, context) {
+    const ranked = readRanks(question, answers, context);
+    if (!ranked) return;
+    const { maxRanked } = question.settings;
+    if (typeof maxRanked === 'number' && ranked.length > maxRanked) context.report(answers[0]?.index ?? 0, '', `rank at most ${maxRanked}`);
+    const taken = new Set<number>();
+    for (const { placed, option, rank } of ranked) {
+      const slot = slotAt(question, key(option));
+      if ((row.codes[slot] ?? 0) !== 0) context.report(placed.index, 'optionId', 'is ranked twice');
+      if (taken.has(rank)) context.report(placed.index, 'rank', 'is given twice');
+      if (rank > ranked.length) context.report(placed.index, 'rank', `leaves a gap: ranks must be 1 to ${ranked.length}`);
+      taken.add(rank);
+      row.codes[slot] = rank;
+    }
+  },
+  write: (question, row) =>
+    question.options
+      .map((option) => ({ optionId: option.id, rank: row.codes[slotAt(question, key(option))] ?? 0 }))
+      .filter(({ rank }) => rank > 0)
+      .sort((a, b) => a.rank - b.rank),
+  countPlan: (question) => ({
+    base: question.options.map((option) => slotAt(question, key(option))),
+    requests: question.options.map((option) => ({ kind: 'codes', slot: slotAt(question, key(option)) })),
+  }),
+  statistic(question, results) {
+    const ranks = Array.from({ length: visibleOptions(question).length }, (_, index) => index + 1);
+    const distribution: Record<string, Record<string, number>> = {};
+    const averageRank: Record<string, number | null> = {};
+    for (const [index, option] of question.options.entries()) {
+      const counts = codesOf(results[index]);
+      const total = [...counts].reduce((sum, [rank, count]) => sum + (rank > 0 ? count : 0), 0);
+      if (option.isHidden && total === 0) continue;
+      distribution[option.value] = Object.fromEntries([...new Set([...ranks, ...[...counts.keys()].filter((rank) => rank > 0)])].sort((a, b) => a - b).map((rank) => [String(rank), counts.get(rank) ?? 0]));
+      averageRank[option.value] = total === 0 ? null : [...counts].reduce((sum, [rank, count]) => sum + rank * count, 0) / total;
+    }
+    return { ...blankStatistic(), distribution, averageRank };
+  },
+  dimension(question, named) {
+    if (named === undefined)
+      return { categories: optionCategories(question.options), source: { kind: 'first', items: question.options.map((option) => ({ slot: slotAt(question, key(option)), code: option.code })) } };
+    const item = question.options.find(({ id, value }) => id === named || value === named);
+    if (!item) return 'has no such item';
+    const categories = question.options.map((_, index) => ({ code: index + 1, value: String(index + 1), text: String(index + 1) }));
+    return { categories, source: { kind: 'code', slot: slotAt(question, key(item)) } };
+  },
+};
+
+/** The answers with their ranks: all given, or none (then the order of appearance counts). Undefined when something was reported. */
+function readRanks(question: Question, answers: readonly PlacedAnswer[], context: ReadContext): Ranked[] | undefined {
+  const withRank = answers.filter(({ answer }) => answer.rank !== undefined).length;
+  const isByOrder = withRank === 0;
+  let isFine = true;
+  const ranked = answers.flatMap((placed, order): Ranked[] => {
+    const isPlain = refuseStrays(placed, { value: ['optionId'], rank: true }, context);
+    const option = isPlain ? findOption(question, placed, context) : undefined;
+    const rank = isByOrder ? order + 1 : placed.answer.rank;
+    if (rank === undefined) context.report(placed.index, 'rank', 'is missing: give every answer a rank, or none');
+    else if (!Number.isInteger(rank) || rank < 1) context.report(placed.index, 'rank', 'must be a whole number from 1');
+    else if (option) return [{ placed, option, rank }];
+    isFine = false;
+    return [];
+  });
+  return isFine ? ranked : undefined;
+}

@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import type { Question } from '../survey.ts';
+import type { Category, CountResult, QuestionType, TypeStatistic } from './contract.ts';
+import { codesOf, slotAt } from './choice.ts';
+import { binKey, binsAtMost, blankStatistic, box, decimalsOf, momentsOf, roundTo } from './numbers.ts';
+import { onlyAnswer, refuseStrays } from './text-checks.ts';
+
+export interface Scale {
+  min: number;
+  max: number;
+  step: number;
+}
+
+/** Scales with more points than this keep the number itself instead of the point's index. */
+const pointsAtMost = 10_000;
+const mostSteps = 1e9;
+
+/** Author's settings of a numeric scale, with the type's own defaults. */
+export function scaleSettings(defaults: Scale): z.ZodType<Record<string, unknown>> {
+  const figure = z.number().min(-1e12).max(1e12);
+  return z
+    .strictObject({ min: figure.default(defaults.min), max: figure.default(defaults.max), step: figure.default(defaults.step) })
+    .refine(({ min, max }) => min < max, { path: ['max'], message: 'must be above min' })
+    .refine(({ step }) => step > 0, { path: ['step'], message: 'must be above 0' })
+    .refine(({ min, max, step }) => step <= max - min && (max - min) / step <= mostSteps, { path: ['step'], message: 'must divide the scale into 1 to a billion steps' });
+}
+
+export function scaleOf({ settings }: Question): Scale {
+  return { min: Number(settings['min']), max: Number(settings['max']), step: Number(settings['step']) };
+}
+
+const decimals = ({ min, step }: Scale): number => Math.max(decimalsOf(min), decimalsOf(step));
+
+/** Points of the scale; the last one may lie below `max` when the step does not divide the scale. */
+export function pointCount({ min, max, step }: Scale): number {
+  return Math.floor(roundTo((max - min) / step, 9)) + 1;
+}
+
+export function pointAt(scale: Scale, index: number): number {
+  return roundTo(scale.min + index * scale.step, decimals(scale));
+}
+
+/** The index of a value on the scale, or undefined when it is not on it. A value is on it if it is spelled like a point: 0.3 is on a scale of tenths. */
+export function indexOn(scale: Scale, value: number): number | undefined {
+  const index = Math.round((value - scale.min) / scale.step);
+  if (index < 0 || index >= pointCount(scale)) return undefined;
+  return Math.abs(pointAt(scale, index) - value) <= Math.abs(scale.step) * 1e-9 ? index : undefined;
+}
+
+const isCoded = (scale: Scale): boolean => pointCount(scale) <= pointsAtMost;
+
+/** A number on a scale from min to max in steps. */
+export function createScaleType(settings: z.ZodType<Record<string, unknown>>, scale: (question: Question) => Scale = scaleOf): QuestionType {
+  return {
+    optionSource: 'none',
+    hasRows: false,
+    settings,
+    frozenSettings: ['min', 'max', 'step'],
+    columns: (question) => ({ codes: [''], numbers: isCoded(scale(question)) ? [] : [''], texts: [] }),
+    read(question, answers, row, context) {
+      const placed = onlyAnswer(answers, context);
+      const { numberValue } = placed.answer;
+      if (!refuseStrays(placed, { value: ['numberValue'] }, context) || numberValue === undefined) return;
+      const { min, max, step } = scale(question);
+      const index = indexOn({ min, max, step }, numberValue);
+      if (index === undefined) return context.report(placed.index, 'numberValue', `must lie on the scale from ${min} to ${max} in steps of ${step}`);
+      if (isCoded({ min, max, step })) row.codes[slotAt(question)] = index + 1;
+      else {
+        row.codes[slotAt(question)] = 1;
+        row.numbers[question.slots.numbers[''] ?? 0] = numberValue;
+      }
+    },
+    write(question, row) {
+      const code = row.codes[slotAt(question)] ?? 0;
+      if (code === 0) return [];
+      const numberSlot = question.slots.numbers[''];
+      return [{ numberValue: isCoded(scale(question)) || numberSlot === undefined ? pointAt(scale(question), code - 1) : (row.numbers[numberSlot] ?? 0) }];
+    },
+    countPlan(question) {
+      const slot = slotAt(question);
+      const numberSlot = question.slots.numbers[''];
+      const isNumber = !isCoded(scale(question)) && numberSlot !== undefined;
+      return { base: [slot], requests: [isNumber ? { kind: 'number', slot: numberSlot, presence: slot } : { kind: 'codes', slot }] };
+    },
+    statistic: (question, results, base) => scaleStatistic(scale(question), results[0], base),
+    dimension(question) {
+      const own = scale(question);
+      if (!isCoded(own)) return 'has too many points to be a crosstab variable';
+      return { categories: pointCategories(own), source: { kind: 'code', slot: slotAt(question) } };
+    },
+  };
+}
+
+function pointCategories(scale: Scale): Category[] {
+  return Array.from({ length: pointCount(scale) }, (_, index) => {
+    const text = String(pointAt(scale, index));
+    return { code: index + 1, value: text, text };
+  });
+}
+
+export function scaleStatistic(scale: Scale, result: CountResult | undefined, base: number): TypeStatistic {
+  if (result?.kind === 'number') return numberStatistic(result);
+  const counts = codesOf(result);
+  const points = Array.from({ length: pointCount(scale) }, (_, index) => ({ value: pointAt(scale, index), count: counts.get(index + 1) ?? 0 }));
+  return {
+    ...blankStatistic(),
+    ...momentsOf(points),
+    distribution: points.length > binsAtMost ? binned(scale, points) : Object.fromEntries(points.map(({ value, count }) => [String(value), count])),
+    topBox: box(points.at(-1)?.count ?? 0, base),
+    bottomBox: box(points[0]?.count ?? 0, base),
+  };
+}
+
+/** Twenty equal bins over the whole scale, [low, high), the last one closed. */
+function binned(scale: Scale, points: readonly { value: number; count: number }[]): Record<string, number> {
+  const width = (scale.max - scale.min) / binsAtMost;
+  const digits = decimals(scale) + 2;
+  const counts = Array.from({ length: binsAtMost }, () => 0);
+  for (const { value, count } of points) {
+    const bin = Math.min(binsAtMost - 1, Math.floor(roundTo((value - scale.min) / width, 9)));
+    counts[bin] = (counts[bin] ?? 0) + count;
+  }
+  return Object.fromEntries(counts.map((count, bin) => [binKey(roundTo(scale.min + bin * width, digits), roundTo(scale.min + (bin + 1) * width, digits)), count]));
+}
+
+/** Statistic of free numbers, from what the database has measured. */
+export function numberStatistic({ moments }: Extract<CountResult, { kind: 'number' }>): TypeStatistic {
+  return {
+    averageValue: moments.average,
+    medianValue: moments.median,
+    standardDeviation: moments.standardDeviation,
+    minValue: moments.min,
+    maxValue: moments.max,
+    distribution: Object.fromEntries(moments.bins.map(({ low, high, count }) => [binKey(low, high), count])),
+  };
+}

@@ -1,0 +1,5 @@
+import type { QuestionType } from './contract.ts';
+import { createFreeText } from './text.ts';
+
+/** A single line. */
+export const shortText: QuestionType = createFreeText({ maxLength: 255, isMultiLine: false });

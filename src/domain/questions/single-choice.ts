@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { otherCode, otherValue, type QuestionType } from './contract.ts';
+import { codesOf, distributionOf, findOption, optionByCode, optionCategories, otherCategory, slotAt } from './choice.ts';
+import { blankStatistic } from './numbers.ts';
+import { isPlainText, onlyAnswer, refuseStrays } from './text-checks.ts';
+
+const otherAtMost = 500;
+
+/** One option of several, or a text of one's own where the author allows it: MULTIPLE_CHOICE and DROPDOWN. */
+export const singleChoice: QuestionType = {
+  optionSource: 'author',
+  hasRows: false,
+  settings: z.strictObject({ allowOther: z.boolean().default(false) }),
+  frozenSettings: [],
+  columns: (question) => ({ codes: [''], numbers: [], texts: question.settings['allowOther'] === true || 'other' in question.slots.texts ? ['other'] : [] }),
+  read(question, answers, row, context) {
+    const placed = onlyAnswer(answers, context);
+    const allowsOther = question.settings['allowOther'] === true;
+    if (!refuseStrays(placed, { value: allowsOther ? ['optionId', 'textValue'] : ['optionId'] }, context)) return;
+    const { textValue } = placed.answer;
+    if (textValue === undefined) {
+      const option = findOption(question, placed, context);
+      if (option) row.codes[slotAt(question)] = option.code;
+      return;
+    }
+    if (textValue.trim() === '' || [...textValue].length > otherAtMost || !isPlainText(textValue))
+      return context.report(placed.index, 'textValue', `must be a text of 1 to ${otherAtMost} characters`);
+    row.codes[slotAt(question)] = otherCode;
+    row.texts[question.slots.texts['other'] ?? 0] = textValue;
+  },
+  write(question, row) {
+    const code = row.codes[slotAt(question)] ?? 0;
+    if (code === otherCode) return [{ textValue: row.texts[question.slots.texts['other'] ?? -1] ?? '' }];
+    const option = optionByCode(question, code);
+    return option ? [{ optionId: option.id }] : [];
+  },
+  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'codes', slot: slotAt(question) }] }),
+  statistic(question, results) {
+    const counts = codesOf(results[0]);
+    const distribution = distributionOf(question.options, (code) => counts.get(code) ?? 0);
+    const others = counts.get(otherCode) ?? 0;
+    if (question.settings['allowOther'] === true || others > 0) distribution[otherValue] = others;
+    return { ...blankStatistic(), distribution };
+  },
+  dimension: (question) => ({
+    categories: [...optionCategories(question.options), ...('other' in question.slots.texts ? [otherCategory] : [])],
+    source: { kind: 'code', slot: slotAt(question) },
+  }),
+};

@@ -1,0 +1,57 @@
+import type { PlacedAnswer, ReadContext } from './contract.ts';
+
+/** A text that comes back as it was sent: well-formed and without NUL (PostgreSQL and JSON readers refuse those). */
+export function isPlainText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\u0000');
+}
+
+/** The one answer of a single-answer question; reports every further one. */
+export function onlyAnswer(answers: readonly PlacedAnswer[], context: ReadContext): PlacedAnswer {
+  for (const { index } of answers.slice(1)) context.report(index, '', 'this question takes one answer');
+  return answers[0] as PlacedAnswer;
+}
+
+/** Reports value fields and places that the type has no use for. */
+export function refuseStrays({ index, answer }: PlacedAnswer, allowed: { value: readonly ('textValue' | 'numberValue' | 'optionId')[]; row?: boolean; rank?: boolean }, context: ReadContext): boolean {
+  let isFine = true;
+  for (const field of ['textValue', 'numberValue', 'optionId'] as const)
+    if (answer[field] !== undefined && !allowed.value.includes(field)) {
+      context.report(index, field, `does not fit this question: ${allowed.value.join(' or ')} does`);
+      isFine = false;
+    }
+  if (answer.rowId !== undefined && allowed.row !== true) {
+    context.report(index, 'rowId', 'this question has no rows');
+    isFine = false;
+  }
+  if (answer.rank !== undefined && allowed.rank !== true) {
+    context.report(index, 'rank', 'this question has no ranks');
+    isFine = false;
+  }
+  return isFine;
+}
+
+const local = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+)*$/u;
+const label = /^[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]{0,61}[\p{L}\p{N}\p{M}])?$/u;
+
+/** A pragmatic reading of RFC 5321 and 6531: a dot-atom, an @, and a domain of at least two labels; at most 254 characters. */
+export function isEmailAddress(text: string): boolean {
+  const at = text.lastIndexOf('@');
+  if (at < 1 || at > 64 || text.length > 254) return false;
+  const labels = text.slice(at + 1).split('.');
+  return labels.length >= 2 && labels.every((part) => part.length <= 63 && label.test(part)) && local.test(text.slice(0, at));
+}
+
+/** A day of the Gregorian calendar, YYYY-MM-DD. */
+export function isCalendarDay(text: string): boolean {
+  const parts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
+  if (!parts) return false;
+  const [year, month, day] = parts.slice(1).map(Number) as [number, number, number];
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+}
+
+/** HH:MM or HH:MM:SS on a 24-hour clock. */
+export function isClockTime(text: string): boolean {
+  return /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?$/.test(text);
+}

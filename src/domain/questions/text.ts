@@ -1,0 +1,90 @@
+import { RE2JS } from 're2js';
+import { z } from 'zod';
+import type { CountResult, QuestionType, TextKey } from './contract.ts';
+import { slotAt } from './choice.ts';
+import { blankStatistic } from './numbers.ts';
+import { isPlainText, onlyAnswer, refuseStrays } from './text-checks.ts';
+
+export interface TextKind {
+  settings: QuestionType['settings'];
+  /** How the database groups the texts. */
+  by: TextKey;
+  /** What is wrong with a text, or undefined. */
+  problemOf(text: string, settings: Readonly<Record<string, unknown>>): string | undefined;
+  statistic: QuestionType['statistic'];
+  noDimension: string;
+}
+
+/** A question that is answered with one text. */
+export function createTextType(kind: TextKind): QuestionType {
+  return {
+    optionSource: 'none',
+    hasRows: false,
+    settings: kind.settings,
+    frozenSettings: [],
+    columns: () => ({ codes: [''], numbers: [], texts: [''] }),
+    read(question, answers, row, context) {
+      const placed = onlyAnswer(answers, context);
+      const { textValue } = placed.answer;
+      if (!refuseStrays(placed, { value: ['textValue'] }, context) || textValue === undefined) return;
+      const problem = isPlainText(textValue) ? kind.problemOf(textValue, question.settings) : 'holds a lone surrogate or a NUL character';
+      if (problem !== undefined) return context.report(placed.index, 'textValue', problem);
+      row.codes[slotAt(question)] = 1;
+      row.texts[question.slots.texts[''] ?? 0] = textValue;
+    },
+    write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ textValue: row.texts[question.slots.texts[''] ?? -1] ?? '' }]),
+    countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'text', slot: question.slots.texts[''] ?? 0, presence: slotAt(question), by: kind.by }] }),
+    statistic: kind.statistic,
+    dimension: () => kind.noDimension,
+  };
+}
+
+export function textCounts(result: CountResult | undefined): readonly { key: string; count: number }[] {
+  return result?.kind === 'text' ? result.counts : [];
+}
+
+export const countsByKey = (results: readonly CountResult[]): Record<string, number> =>
+  Object.fromEntries(textCounts(results[0]).map(({ key, count }) => [key, count]));
+
+const patterns = new Map<string, RE2JS>();
+const patternsKept = 1000;
+
+/** A pattern must match the whole text. RE2 runs in linear time, so an author's pattern cannot stall the service. */
+function matchesPattern(pattern: string, text: string): boolean {
+  let compiled = patterns.get(pattern);
+  if (!compiled) {
+    if (patterns.size >= patternsKept) patterns.clear();
+    patterns.set(pattern, (compiled = RE2JS.compile(pattern)));
+  }
+  return compiled.matches(text);
+}
+
+function isPattern(text: string): boolean {
+  try {
+    RE2JS.compile(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** SHORT_TEXT and LONG_TEXT: free wording of bounded length, counted by its words. */
+export function createFreeText({ maxLength, isMultiLine }: { maxLength: number; isMultiLine: boolean }): QuestionType {
+  return createTextType({
+    settings: z.strictObject({
+      maxLength: z.number().int().min(1).max(10_000).default(maxLength),
+      pattern: z.string().min(1).max(500).refine(isPattern, 'must be a regular expression in RE2 syntax').optional(),
+    }),
+    by: 'words',
+    problemOf(text, settings) {
+      const most = Number(settings['maxLength'] ?? maxLength);
+      if (text === '') return 'must not be empty';
+      if (text.length > most && [...text].length > most) return `must have at most ${most} characters`;
+      if (!isMultiLine && /[\r\n]/.test(text)) return 'must be a single line';
+      const pattern = settings['pattern'];
+      return typeof pattern === 'string' && !matchesPattern(pattern, text) ? 'does not have the form that is asked for' : undefined;
+    },
+    statistic: (_question, results) => ({ ...blankStatistic(), topWords: textCounts(results[0]).map(({ key, count }) => ({ word: key, count })) }),
+    noDimension: 'is a free text, which cannot be a crosstab variable',
+  });
+}

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import type { QuestionType } from './contract.ts';
+import { findOption, slotAt } from './choice.ts';
+import { singleChoice } from './single-choice.ts';
+import { onlyAnswer, refuseStrays } from './text-checks.ts';
+
+/** Yes or no; the answer is one of the two options that the service made, or the text “yes” or “no”. */
+export const yesNo: QuestionType = {
+  ...singleChoice,
+  optionSource: 'fixed',
+  defaultOptions: [{ text: 'Yes', value: 'yes' }, { text: 'No', value: 'no' }],
+  settings: z.strictObject({}),
+  columns: () => ({ codes: [''], numbers: [], texts: [] }),
+  read(question, answers, row, context) {
+    const placed = onlyAnswer(answers, context);
+    if (!refuseStrays(placed, { value: ['optionId', 'textValue'] }, context)) return;
+    const { textValue } = placed.answer;
+    const option = textValue === undefined ? findOption(question, placed, context) : question.options.find(({ value }) => value === textValue);
+    if (option) row.codes[slotAt(question)] = option.code;
+    else if (textValue !== undefined) context.report(placed.index, 'textValue', 'must be "yes" or "no"');
+  },
+};

@@ -1,0 +1,65 @@
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Settings } from '../settings.ts';
+import { createClickHouse } from './clickhouse/client.ts';
+import { createCrosstabStore } from './clickhouse/crosstab.ts';
+import { migrateClickHouse } from './clickhouse/migrate.ts';
+import { createResponseStore } from './clickhouse/responses.ts';
+import { createTotalsStore } from './clickhouse/totals.ts';
+import { createPostgres } from './postgres/client.ts';
+import { migratePostgres } from './postgres/migrate.ts';
+import { createSurveyStore } from './postgres/surveys.ts';
+import { createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
+import { createIntake } from './redis/intake.ts';
+import { createMessages } from './redis/messages.ts';
+import { watchPressure } from './redis/pressure.ts';
+import { createShards } from './redis/shards.ts';
+import { createStream } from './redis/stream.ts';
+
+export interface StoreUrls {
+  redis: string;
+  redisJobs: string;
+  postgres: string;
+  clickhouse: readonly string[];
+}
+
+export interface OpenStoresOptions {
+  urls: StoreUrls;
+  settings: Pick<Settings, 'intakeShards' | 'clickhouseCluster'>;
+  log: Log;
+  metrics: Pick<Metrics, 'committed' | 'submitted'>;
+}
+
+/** Connects to all stores, brings their schemas up to date and gives what is built on them. */
+export async function openStores({ urls, settings, log, metrics }: OpenStoresOptions) {
+  const intakeRedis = createIntakeRedis(urls.redis, log);
+  // Reading the streams must not wait behind the writers' batches.
+  const streamRedis = createSharedRedis(urls.redis, log);
+  const sharedRedis = createSharedRedis(urls.redisJobs, log);
+  const listeningRedis = createWaitingRedis(urls.redisJobs, log);
+  const redises = [intakeRedis, streamRedis, sharedRedis, listeningRedis];
+  await Promise.all(redises.map((redis) => redis.connect()));
+  const sql = createPostgres(urls.postgres, { log });
+  const clickhouse = createClickHouse({ urls: urls.clickhouse, log });
+  const placement = settings.clickhouseCluster === undefined ? {} : { cluster: settings.clickhouseCluster };
+  await Promise.all([migratePostgres(sql), migrateClickHouse(clickhouse, placement)]);
+  const shards = createShards(settings.intakeShards);
+  const pressure = watchPressure(streamRedis);
+  return {
+    sql, clickhouse, sharedRedis, intakeRedis, streamRedis, shards, pressure, placement,
+    surveys: createSurveyStore(sql),
+    intake: createIntake({ redis: intakeRedis, shards, metrics }),
+    stream: createStream(streamRedis),
+    responses: createResponseStore({ clickhouse, ...placement }),
+    totals: createTotalsStore({ clickhouse, ...placement }),
+    crosstab: createCrosstabStore({ clickhouse, ...placement }),
+    messages: createMessages({ sender: sharedRedis, listener: listeningRedis, log }),
+    async close(): Promise<void> {
+      pressure.stop();
+      for (const redis of redises) redis.disconnect();
+      await Promise.all([sql.end({ timeout: 2 }), clickhouse.close()]);
+    },
+  };
+}
+
+export type Stores = Awaited<ReturnType<typeof openStores>>;

@@ -1,0 +1,52 @@
+import { encodeResponse, type ResponseHead } from '../../src/domain/response-row.ts';
+import type { AnswerRow } from '../../src/domain/questions/contract.ts';
+import { newId } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { createClickHouse, type ClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { migrateClickHouse } from '../../src/stores/clickhouse/migrate.ts';
+import { createResponseStore, type InsertOutcome, type ResponseStore } from '../../src/stores/clickhouse/responses.ts';
+import { sharedStores } from './stores.ts';
+
+/** A response for tests; what is not given has a plain value. */
+export interface GivenResponse extends Partial<ResponseHead>, Partial<AnswerRow> {
+  surveyId: string;
+}
+
+/** When a given response was submitted, unless it says so itself. */
+export const givenStart = Date.parse('2026-03-01T10:00:00.000Z');
+
+export interface ResponseDatabase {
+  clickhouse: ClickHouse;
+  responses: ResponseStore;
+  store(lines: readonly string[], batch?: { token?: string; codeColumns?: number }): Promise<InsertOutcome>;
+  /** Drops the database and stops the stores if they were started here. */
+  close(): Promise<void>;
+}
+
+/** A migrated database of its own on the shared ClickHouse. */
+export async function openResponseDatabase(): Promise<ResponseDatabase> {
+  const stores = await sharedStores();
+  const url = new URL(stores.clickhouseUrl);
+  url.pathname = `/responses_${newId().replaceAll('-', '')}`;
+  const clickhouse = createClickHouse({ urls: [url.href], log: createLog('error') });
+  await migrateClickHouse(clickhouse);
+  const responses = createResponseStore({ clickhouse });
+  return {
+    clickhouse,
+    responses,
+    store: (lines, { token = newId(), codeColumns = 64 } = {}) => responses.insertBatch({ lines: Buffer.from(lines.join('\n')), rows: lines.length, codeColumns, token }),
+    async close() {
+      await clickhouse.command(`DROP DATABASE \`${clickhouse.database}\` SYNC`);
+      await clickhouse.close();
+      await stores.stop();
+    },
+  };
+}
+
+export function responseLine({ codes = [], numbers = [], texts = [], ...given }: GivenResponse): string {
+  const head: ResponseHead = {
+    responseId: newId(), submittedAtMs: givenStart, version: 1, surveyVersion: 1, isComplete: true, completedAtMs: given.submittedAtMs ?? givenStart, durationMs: -1,
+    language: 'en', respondent: '', metadata: {}, ...given,
+  };
+  return encodeResponse(head, { codes, numbers, texts });
+}

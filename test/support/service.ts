@@ -1,0 +1,115 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export interface RunningService {
+  /** `http://127.0.0.1:PORT` */
+  origin: string;
+  /** `origin` + `/api/v1` */
+  base: string;
+  port: number;
+  dataDir: string;
+  pid: number;
+  /** Everything that it logged so far, one JSON line each. */
+  logs(): string;
+  /** What it printed for people. */
+  printed(): string;
+  /** SIGTERM, then waits for the end; gives the exit code. */
+  stop(): Promise<number | null>;
+  /** kill -9 of the main process alone. */
+  kill(): Promise<void>;
+  exited: Promise<number | null>;
+}
+
+export interface ServiceOptions {
+  env?: Record<string, string>;
+  /** Kept between starts; without it a temporary one is made, and removed by `stop`. */
+  dataDir?: string;
+}
+
+export const adminEmail = 'admin@localhost';
+export const adminPassword = 'correct horse battery staple';
+
+const readyWithinMs = 60_000;
+const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+
+/**
+ * Starts the built service as a process of its own, on a free port and with limits that do not get in a test's way. The stores are the
+ * run's shared ones where their URLs are in the environment and no data directory is given, else embedded in the data directory.
+ */
+export async function startService({ env = {}, dataDir }: ServiceOptions = {}): Promise<RunningService> {
+  const folder = dataDir ?? temporaryDataDir();
+  const shared = dataDir === undefined ? sharedStoreUrls() : {};
+  const child = spawn(process.execPath, ['--enable-source-maps', main], {
+    env: {
+      ...cleanEnvironment(), UWS_HTTP_MAX_HEADERS_SIZE: '16384', PORT: '0', DATA_DIR: folder, ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: adminPassword,
+      RATE_LIMIT_AUTH: '100000', RATE_LIMIT_SUBMIT: '10000000', RATE_LIMIT_API: '10000000', LOG_LEVEL: 'info', ...shared, ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = collect(child);
+  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  const origin = await ready(child, output, exited);
+  const stop = async () => {
+    child.kill('SIGTERM');
+    const code = await exited;
+    if (dataDir === undefined) rmSync(folder, { recursive: true, force: true });
+    return code;
+  };
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  return { origin, base: `${origin}/api/v1`, port: Number(new URL(origin).port), dataDir: folder, pid: child.pid ?? 0, logs: output.logs, printed: output.printed, stop, kill, exited };
+}
+
+/** Starts a service that is expected to refuse; gives its exit code and what it said. */
+export async function runToExit({ env = {}, dataDir }: ServiceOptions): Promise<{ code: number | null; said: string }> {
+  const child = spawn(process.execPath, [main], { env: { ...cleanEnvironment(), PORT: '0', DATA_DIR: dataDir ?? temporaryDataDir(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = collect(child);
+  const code = await new Promise<number | null>((resolve) => child.once('close', (exit) => resolve(exit)));
+  return { code, said: output.printed() + output.logs() };
+}
+
+export function temporaryDataDir(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'survey-service-'));
+  chmodSync(folder, 0o711);
+  return folder;
+}
+
+/** The environment without settings of the service, so that a test says all of them itself. */
+function cleanEnvironment(): Record<string, string> {
+  const passed = ['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR', 'USER', 'NODE_OPTIONS'];
+  return Object.fromEntries(Object.entries(process.env).filter((pair): pair is [string, string] => passed.includes(pair[0]) && pair[1] !== undefined));
+}
+
+function sharedStoreUrls(): Record<string, string> {
+  const pairs = [['REDIS_URL', 'TEST_REDIS_URL'], ['REDIS_JOBS_URL', 'TEST_REDIS_JOBS_URL'], ['DATABASE_URL', 'TEST_DATABASE_URL'], ['CLICKHOUSE_URL', 'TEST_CLICKHOUSE_URL']] as const;
+  return Object.fromEntries(pairs.flatMap(([name, from]) => (process.env[from] ? [[name, process.env[from]]] : [])));
+}
+
+function collect(child: ChildProcess) {
+  let [printed, logs] = ['', ''];
+  child.stdout?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (logs += chunk.toString()));
+  return { printed: () => printed, logs: () => logs };
+}
+
+function ready(child: ChildProcess, output: ReturnType<typeof collect>, exited: Promise<number | null>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`the service was not ready in time:\n${output.printed()}\n${output.logs()}`)), readyWithinMs);
+    const look = () => {
+      const found = /base address\s+(http\S+)\/api\/v1/.exec(output.printed())?.[1];
+      if (found === undefined) return;
+      clearTimeout(timer);
+      resolve(found);
+    };
+    child.stdout?.on('data', look);
+    void exited.then((code) => {
+      clearTimeout(timer);
+      reject(new Error(`the service ended with code ${code ?? 'none'}:\n${output.printed()}\n${output.logs()}`));
+    });
+  });
+}
