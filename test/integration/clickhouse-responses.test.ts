@@ -1,56 +1,25 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { encodeResponse, encodeTombstone, type ResponseHead } from '../../src/domain/response-row.ts';
-import type { AnswerRow, Dimension } from '../../src/domain/questions/contract.ts';
+import { encodeTombstone } from '../../src/domain/response-row.ts';
+import type { Dimension } from '../../src/domain/questions/contract.ts';
 import { Problem } from '../../src/errors.ts';
 import { newId } from '../../src/ids.ts';
-import { createLog } from '../../src/log.ts';
-import { createClickHouse, type ClickHouse } from '../../src/stores/clickhouse/client.ts';
+import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { migrateClickHouse } from '../../src/stores/clickhouse/migrate.ts';
 import { createResponseStore, type ResponseRecord, type ResponseStore } from '../../src/stores/clickhouse/responses.ts';
-import { sharedStores, type SharedStores } from '../support/stores.ts';
+import { givenStart as start, openResponseDatabase, responseLine as lineOf, type ResponseDatabase } from '../support/response-database.ts';
 
-let stores: SharedStores;
+let database: ResponseDatabase;
 let clickhouse: ClickHouse;
 let responses: ResponseStore;
-const log = createLog('error');
+let store: ResponseDatabase['store'];
 
 before(async () => {
-  stores = await sharedStores();
-  const url = new URL(stores.clickhouseUrl);
-  url.pathname = `/responses_${newId().replaceAll('-', '')}`;
-  clickhouse = createClickHouse({ urls: [url.href], log });
-  await migrateClickHouse(clickhouse);
-  responses = createResponseStore({ clickhouse });
+  database = await openResponseDatabase();
+  ({ clickhouse, responses, store } = database);
 });
 
-after(async () => {
-  await clickhouse.command(`DROP DATABASE \`${clickhouse.database}\` SYNC`);
-  await clickhouse.close();
-  await stores.stop();
-});
-
-const start = Date.parse('2026-03-01T10:00:00.000Z');
-let tokens = 0;
-
-interface Given extends Partial<ResponseHead>, Partial<AnswerRow> {
-  surveyId: string;
-}
-
-function headOf({ codes: _codes, numbers: _numbers, texts: _texts, ...given }: Given): ResponseHead {
-  return {
-    responseId: newId(), submittedAtMs: start, version: 1, surveyVersion: 1, isComplete: true, completedAtMs: given.submittedAtMs ?? start, durationMs: -1,
-    language: 'en', respondent: '', metadata: {}, ...given,
-  };
-}
-
-function lineOf(given: Given): string {
-  return encodeResponse(headOf(given), { codes: given.codes ?? [], numbers: given.numbers ?? [], texts: given.texts ?? [] });
-}
-
-async function store(lines: readonly string[], { token = `batch-${++tokens}-${newId()}`, codeColumns = 64 } = {}) {
-  return responses.insertBatch({ lines: Buffer.from(lines.join('\n')), rows: lines.length, codeColumns, token });
-}
+after(() => database.close());
 
 async function walk(surveyId: string, filters: Omit<Parameters<ResponseStore['stream']>[0], 'surveyId'> = {}): Promise<ResponseRecord[]> {
   const found: ResponseRecord[] = [];

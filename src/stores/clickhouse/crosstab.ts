@@ -1,0 +1,120 @@
+import type { Dimension } from '../../domain/questions/contract.ts';
+import type { ClickHouse } from './client.ts';
+import { createCodeColumns } from './code-columns.ts';
+import type { Placement } from './placement.ts';
+import { dimensionWords } from './query/dimension.ts';
+import { text, whole } from './query/literals.ts';
+import { columnNames, selectionCondition, selectionSlots, slotsOf, type ColumnOf, type Condition, type DateRange } from './query/selection.ts';
+
+/** What a response weighs: a number of its answers, or a number written in its metadata. Usable if finite and above 0. */
+export type Weight = { kind: 'number'; slot: number; presence: number } | { kind: 'metadata'; key: string };
+
+export interface CrosstabQuery extends DateRange {
+  surveyId: string;
+  rows: Dimension;
+  columns: Dimension;
+  /** All must hold. */
+  filters?: readonly Condition[] | undefined;
+  isComplete?: boolean | undefined;
+  /** Responses without a usable weight are then left out of all counts. */
+  weight?: Weight | undefined;
+}
+
+/** Sum of weights and of their squares. */
+export interface Weighed {
+  weight: number;
+  squares: number;
+}
+
+/**
+ * Counts of responses that fall into at least one category of either dimension, by their codes. Empty cells are left out. A response
+ * with several answers stands in several cells, but once in each total.
+ */
+export interface CrosstabCounts {
+  cells: { row: number; column: number; count: number }[];
+  rowTotals: Map<number, number>;
+  columnTotals: Map<number, number>;
+  total: number;
+  /** Only where a weight was asked for. */
+  weighted?: { cells: ({ row: number; column: number } & Weighed)[]; rowTotals: Map<number, Weighed>; columnTotals: Map<number, Weighed>; total: Weighed; unweightable: number };
+}
+
+const countTimeoutMs = 30_000;
+/** Stands for all categories of a dimension; no category has it. */
+const allCodes = 0;
+
+type CellRow = [row: number, column: number, count: number, weight: number, squares: number, unweightable: number];
+
+export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } & Placement) {
+  const columns = createCodeColumns(clickhouse);
+  return {
+    async countCrosstab(query: CrosstabQuery): Promise<CrosstabCounts> {
+      if (slotsOf(query.rows).length === 0 || slotsOf(query.columns).length === 0) return { ...collectCounts([]), ...(query.weight ? { weighted: collectWeights([]) } : {}) };
+      const slots = [...slotsOf(query.rows), ...slotsOf(query.columns), ...(query.weight?.kind === 'number' ? [query.weight.presence] : [])];
+      const selection = { surveyId: query.surveyId, startDate: query.startDate, endDate: query.endDate, isComplete: query.isComplete, conditions: query.filters };
+      const columnOf = await columnNames(columns, [...slots, ...selectionSlots(selection)]);
+      const source = `${clickhouse.table('responses')} FINAL WHERE ${selectionCondition(selection, columnOf)}`;
+      const cells = await clickhouse.select<CellRow>(crosstabStatement(query, source, columnOf), { timeoutMs: countTimeoutMs });
+      return { ...collectCounts(cells), ...(query.weight ? { weighted: collectWeights(cells) } : {}) };
+    },
+  };
+}
+
+export type CrosstabStore = ReturnType<typeof createCrosstabStore>;
+
+/** Cells and totals in one pass: every group is spread over its codes and, in either direction, over "all". */
+function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: string, columnOf: ColumnOf): string {
+  const [down, across] = [dimensionWords(rows, columnOf), dimensionWords(columns, columnOf)];
+  const [rowNames, columnNames] = [down.words.map((_, index) => `r${index}`), across.words.map((_, index) => `k${index}`)];
+  const words = [...down.words.map((word, index) => `${word} AS r${index}`), ...across.words.map((word, index) => `${word} AS k${index}`)];
+  const { value, isUsable } = weightTerms(weight, columnOf);
+  const figures = weight
+    ? `countIf(usable) AS responses, sumKahanIf(value, usable) AS weight, sumKahanIf(value * value, usable) AS squares, countIf(NOT usable) AS unweightable`
+    : 'count() AS responses, 0 AS weight, 0 AS squares, 0 AS unweightable';
+  const groups = [...rowNames, ...columnNames].join(', ');
+  const counted = weight ? `(SELECT ${words.join(', ')}, ${value} AS value, ${isUsable} AS usable FROM ${source})` : source;
+  return `SELECT row, column, sum(responses), sum(weight), sum(squares), sum(unweightable) FROM
+    (SELECT arrayJoin(arrayPushFront(rowCodes, toUInt32(${allCodes}))) AS row, arrayJoin(arrayPushFront(columnCodes, toUInt32(${allCodes}))) AS column, responses, weight, squares, unweightable FROM
+      (SELECT ${down.codesOf(rowNames)} AS rowCodes, ${across.codesOf(columnNames)} AS columnCodes, responses, weight, squares, unweightable FROM
+        (SELECT ${weight ? groups : words.join(', ')}, ${figures} FROM ${counted} GROUP BY ${groups})
+      WHERE notEmpty(rowCodes) AND notEmpty(columnCodes)))
+    GROUP BY row, column`;
+}
+
+function weightTerms(weight: Weight | undefined, columnOf: ColumnOf): { value: string; isUsable: string } {
+  if (weight === undefined) return { value: '1', isUsable: '1' };
+  if (weight.kind === 'metadata') {
+    const value = `ifNull(toFloat64OrNull(trim(metadata[${text(weight.key)}])), 0)`;
+    return { value, isUsable: 'isFinite(value) AND value > 0' };
+  }
+  return { value: `numbers[${whole(weight.slot + 1)}]`, isUsable: `${columnOf(weight.presence)} != 0 AND isFinite(value) AND value > 0` };
+}
+
+function collectCounts(cells: readonly CellRow[]): Omit<CrosstabCounts, 'weighted'> {
+  const counted = cells.filter(([, , count]) => count > 0);
+  const inner = counted.filter(isInner).map(([row, column, count]) => ({ row, column, count }));
+  return {
+    cells: inner,
+    rowTotals: new Map(counted.filter(isRowTotal).map(([row, , count]) => [row, count])),
+    columnTotals: new Map(counted.filter(isColumnTotal).map(([, column, count]) => [column, count])),
+    total: counted.find(isTotal)?.[2] ?? 0,
+  };
+}
+
+function collectWeights(cells: readonly CellRow[]): NonNullable<CrosstabCounts['weighted']> {
+  const counted = cells.filter(([, , count]) => count > 0);
+  const weighed = ([, , , weight, squares]: CellRow): Weighed => ({ weight, squares });
+  const total = cells.find(isTotal);
+  return {
+    cells: counted.filter(isInner).map((cell) => ({ row: cell[0], column: cell[1], ...weighed(cell) })),
+    rowTotals: new Map(counted.filter(isRowTotal).map((cell) => [cell[0], weighed(cell)])),
+    columnTotals: new Map(counted.filter(isColumnTotal).map((cell) => [cell[1], weighed(cell)])),
+    total: total ? weighed(total) : { weight: 0, squares: 0 },
+    unweightable: total?.[5] ?? 0,
+  };
+}
+
+const isInner = ([row, column]: CellRow): boolean => row !== allCodes && column !== allCodes;
+const isRowTotal = ([row, column]: CellRow): boolean => row !== allCodes && column === allCodes;
+const isColumnTotal = ([row, column]: CellRow): boolean => row === allCodes && column !== allCodes;
+const isTotal = ([row, column]: CellRow): boolean => row === allCodes && column === allCodes;

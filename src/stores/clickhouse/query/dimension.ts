@@ -1,0 +1,42 @@
+import { bitsPerWord, type Dimension } from '../../../domain/questions/contract.ts';
+import { whole } from './literals.ts';
+import type { ColumnOf } from './selection.ts';
+
+/**
+ * A dimension, of at least one code position, as raw words to group by, and the codes that a group of words stands for. Grouping the words as they are stored and
+ * taking them apart afterwards keeps questions with many answers as cheap as those with one.
+ */
+export interface DimensionWords {
+  /** Expressions over a response. */
+  words: string[];
+  /** The codes among the dimension's categories, as an Array(UInt32), from the words by these names. */
+  codesOf(names: readonly string[]): string;
+}
+
+export function dimensionWords({ categories, source }: Dimension, columnOf: ColumnOf): DimensionWords {
+  const known = categories.map(({ code }) => code);
+  const only = (expression: string): string => `arrayIntersect([toUInt32(${expression})], ${codeList(known)})`;
+  switch (source.kind) {
+    case 'code':
+      return { words: [columnOf(source.slot)], codesOf: ([word = '']) => only(word) };
+    case 'bits':
+      return {
+        words: source.slots.map((slot, index) => `bitAnd(${columnOf(slot)}, toUInt16(${wordMask(known, index)}))`),
+        codesOf: (names) => `arrayConcat(${names.map((word, index) => `arrayMap(bit -> toUInt32(bit + ${index * bitsPerWord + 1}), bitPositionsToArray(${word}))`).join(', ')})`,
+      };
+    case 'first':
+      return { words: [firstRanked(source.items, columnOf)], codesOf: ([word = '']) => only(word) };
+  }
+}
+
+function codeList(codes: readonly number[]): string {
+  return `CAST([${codes.map(whole).join(', ')}], 'Array(UInt32)')`;
+}
+
+function wordMask(codes: readonly number[], word: number): number {
+  return codes.map((code) => code - 1 - word * bitsPerWord).reduce((mask, bit) => (bit >= 0 && bit < bitsPerWord ? mask | (1 << bit) : mask), 0);
+}
+
+function firstRanked(items: readonly { slot: number; code: number }[], columnOf: ColumnOf): string {
+  return `toUInt16(multiIf(${items.flatMap(({ slot, code }) => [`${columnOf(slot)} = 1`, whole(code)]).join(', ')}, 0))`;
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { encodeTombstone } from '../../src/domain/response-row.ts';
+import type { Dimension } from '../../src/domain/questions/contract.ts';
+import { newId } from '../../src/ids.ts';
+import { createCrosstabStore, type CrosstabCounts, type CrosstabStore } from '../../src/stores/clickhouse/crosstab.ts';
+import { givenStart, openResponseDatabase, responseLine, type GivenResponse, type ResponseDatabase } from '../support/response-database.ts';
+
+let database: ResponseDatabase;
+let crosstab: CrosstabStore;
+
+before(async () => {
+  database = await openResponseDatabase();
+  crosstab = createCrosstabStore({ clickhouse: database.clickhouse });
+});
+
+after(() => database.close());
+
+const categories = (...codes: number[]) => codes.map((code) => ({ code, value: `v${code}`, text: `Text ${code}` }));
+const single = (slot: number, ...codes: number[]): Dimension => ({ categories: categories(...codes), source: { kind: 'code', slot } });
+const several = (slots: number[], ...codes: number[]): Dimension => ({ categories: categories(...codes), source: { kind: 'bits', slots } });
+
+async function given(responses: readonly Omit<GivenResponse, 'surveyId'>[]): Promise<string> {
+  const surveyId = newId();
+  await database.store(responses.map((response) => responseLine({ surveyId, ...response })));
+  return surveyId;
+}
+
+const cellsOf = ({ cells }: CrosstabCounts) => new Map(cells.map(({ row, column, count }) => [`${row}×${column}`, count]));
+
+test('two questions are crossed over the responses that answered both', async () => {
+  const surveyId = await given([{ codes: [1, 1] }, { codes: [1, 2] }, { codes: [1, 2] }, { codes: [2, 1] }, { codes: [1] }, { codes: [0, 2] }, {}]);
+  const counted = await crosstab.countCrosstab({ surveyId, rows: single(0, 1, 2), columns: single(1, 1, 2) });
+  assert.deepEqual(Object.fromEntries(cellsOf(counted)), { '1×1': 1, '1×2': 2, '2×1': 1 });
+  assert.deepEqual([counted.rowTotals, counted.columnTotals, counted.total], [new Map([[1, 3], [2, 1]]), new Map([[1, 2], [2, 2]]), 4]);
+  assert.equal(counted.weighted, undefined);
+});
+
+test('a survey without common answers gives an empty table', async () => {
+  const surveyId = await given([{ codes: [1] }]);
+  for (const columns of [single(1, 1), single(900, 1), several([900, 901], 1, 20), several([], 1), { categories: [], source: { kind: 'first', items: [] } } satisfies Dimension])
+    assert.deepEqual(await crosstab.countCrosstab({ surveyId, rows: single(0, 1), columns }), { cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0 });
+});
+
+test('a respondent with several answers stands in several cells but once in each total', async () => {
+  const surveyId = await given([{ codes: [0b11, 0b1, 1] }, { codes: [0b10, 0, 2] }, { codes: [0, 0b1, 2] }, { codes: [0b1, 0, 0] }]);
+  const counted = await crosstab.countCrosstab({ surveyId, rows: several([0, 1], 1, 2, 17), columns: single(2, 1, 2) });
+  assert.deepEqual(Object.fromEntries(cellsOf(counted)), { '1×1': 1, '2×1': 1, '17×1': 1, '2×2': 1, '17×2': 1 });
+  assert.deepEqual([counted.rowTotals, counted.columnTotals], [new Map([[1, 1], [2, 2], [17, 2]]), new Map([[1, 1], [2, 2]])]);
+  assert.equal(counted.total, 3);
+});
+
+test('two questions with several answers each are crossed completely', async () => {
+  const surveyId = await given([{ codes: [0b11, 0b101] }, { codes: [0b10, 0b100] }]);
+  const counted = await crosstab.countCrosstab({ surveyId, rows: several([0], 1, 2), columns: several([1], 1, 3) });
+  assert.deepEqual(Object.fromEntries(cellsOf(counted)), { '1×1': 1, '1×3': 1, '2×1': 1, '2×3': 2 });
+  assert.deepEqual([counted.rowTotals.get(2), counted.columnTotals.get(3), counted.total], [2, 2, 2]);
+});
+
+test('a question can be crossed with itself', async () => {
+  const surveyId = await given([{ codes: [1] }, { codes: [2] }, { codes: [2] }]);
+  const counted = await crosstab.countCrosstab({ surveyId, rows: single(0, 1, 2), columns: single(0, 1, 2) });
+  assert.deepEqual(Object.fromEntries(cellsOf(counted)), { '1×1': 1, '2×2': 2 });
+});
+
+test('a ranking counts by the item that was ranked first', async () => {
+  const ranking: Dimension = { categories: categories(4, 5, 6), source: { kind: 'first', items: [{ slot: 1, code: 4 }, { slot: 2, code: 5 }, { slot: 3, code: 6 }] } };
+  const surveyId = await given([{ codes: [1, 2, 1, 3] }, { codes: [1, 1, 0, 0] }, { codes: [2, 0, 0, 0] }, { codes: [2, 3, 2, 1] }]);
+  const counted = await crosstab.countCrosstab({ surveyId, rows: ranking, columns: single(0, 1, 2) });
+  assert.deepEqual(Object.fromEntries(cellsOf(counted)), { '5×1': 1, '4×1': 1, '6×2': 1 });
+  assert.equal(counted.total, 3);
+});
+
+test('codes that are no category of the dimension count neither in cells nor in totals', async () => {
+  const surveyId = await given([{ codes: [1, 0b1] }, { codes: [9, 0b1] }, { codes: [65_535, 0b1] }, { codes: [1, 0b1000] }]);
+  const counted = await crosstab.countCrosstab({ surveyId, rows: single(0, 1, 65_535), columns: several([1], 1, 2) });
+  assert.deepEqual(Object.fromEntries(cellsOf(counted)), { '1×1': 1, '65535×1': 1 });
+  assert.equal(counted.total, 2);
+});
+
+test('filters, dates and versions apply before counting', async () => {
+  const surveyId = newId();
+  const [merged, deleted] = [newId(), newId()];
+  const line = (response: Omit<GivenResponse, 'surveyId'>) => responseLine({ surveyId, ...response });
+  await database.store([line({ responseId: merged, codes: [1, 1, 1], isComplete: false }), line({ responseId: deleted, codes: [1, 1, 1] }), line({ codes: [1, 2, 2], submittedAtMs: givenStart + 1000 })]);
+  await database.store([line({ responseId: merged, version: 2, codes: [2, 2, 1] }), encodeTombstone(surveyId, deleted, givenStart)]);
+  const query = { surveyId, rows: single(0, 1, 2), columns: single(1, 1, 2) };
+  assert.deepEqual(Object.fromEntries(cellsOf(await crosstab.countCrosstab(query))), { '2×2': 1, '1×2': 1 });
+  const filters = [{ dimension: single(2, 1, 2), code: 1 }];
+  assert.deepEqual(Object.fromEntries(cellsOf(await crosstab.countCrosstab({ ...query, filters }))), { '2×2': 1 });
+  assert.equal((await crosstab.countCrosstab({ ...query, startDate: new Date(givenStart + 1) })).total, 1);
+  assert.equal((await crosstab.countCrosstab({ ...query, isComplete: false })).total, 0);
+});
+
+test('weights are summed with their squares, and who has none is left out and counted', async () => {
+  const surveyId = await given([
+    { codes: [1, 1, 1], numbers: [0.5] }, { codes: [1, 1, 1], numbers: [2] }, { codes: [1, 2, 1], numbers: [3] },
+    { codes: [1, 2, 0], numbers: [] }, { codes: [1, 2, 1], numbers: [0] }, { codes: [1, 2, 1], numbers: [-1] }, { codes: [0, 2, 1], numbers: [9] },
+  ]);
+  const counted = await crosstab.countCrosstab({ surveyId, rows: single(0, 1), columns: single(1, 1, 2), weight: { kind: 'number', slot: 0, presence: 2 } });
+  assert.deepEqual(Object.fromEntries(cellsOf(counted)), { '1×1': 2, '1×2': 1 });
+  assert.equal(counted.total, 3);
+  const { weighted } = counted;
+  assert.deepEqual(weighted?.cells.toSorted((one, other) => one.column - other.column), [{ row: 1, column: 1, weight: 2.5, squares: 4.25 }, { row: 1, column: 2, weight: 3, squares: 9 }]);
+  assert.deepEqual([weighted?.total, weighted?.unweightable], [{ weight: 5.5, squares: 13.25 }, 3]);
+  assert.deepEqual(weighted?.rowTotals, new Map([[1, { weight: 5.5, squares: 13.25 }]]));
+  assert.deepEqual(weighted?.columnTotals.get(2), { weight: 3, squares: 9 });
+});
+
+test('a weight may stand in the metadata, under any key', async () => {
+  const key = `w'"\\ 重`;
+  const surveyId = await given([{ codes: [1, 1], metadata: { [key]: ' 1.5' } }, { codes: [1, 1], metadata: { [key]: 'heavy' } }, { codes: [1, 1] }, { codes: [1, 1], metadata: { [key]: 'inf' } }]);
+  const { weighted, total } = await crosstab.countCrosstab({ surveyId, rows: single(0, 1), columns: single(1, 1), weight: { kind: 'metadata', key } });
+  assert.deepEqual([total, weighted?.total, weighted?.unweightable], [1, { weight: 1.5, squares: 2.25 }, 3]);
+});

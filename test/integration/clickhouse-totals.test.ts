@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { encodeTombstone } from '../../src/domain/response-row.ts';
+import type { CountPlan, CountRequest, CountResult, Dimension, TextKey } from '../../src/domain/questions/contract.ts';
+import { newId } from '../../src/ids.ts';
+import { createTotalsStore, type SurveyCountQuery, type TotalsStore } from '../../src/stores/clickhouse/totals.ts';
+import { givenStart, openResponseDatabase, responseLine, type GivenResponse, type ResponseDatabase } from '../support/response-database.ts';
+
+let database: ResponseDatabase;
+let totals: TotalsStore;
+
+before(async () => {
+  database = await openResponseDatabase();
+  totals = createTotalsStore({ clickhouse: database.clickhouse });
+});
+
+after(() => database.close());
+
+const dayMs = 86_400_000;
+
+async function given(responses: readonly Omit<GivenResponse, 'surveyId'>[], { codeColumns = 64 } = {}): Promise<string> {
+  const surveyId = newId();
+  await database.store(responses.map((response) => responseLine({ surveyId, ...response })), { codeColumns });
+  return surveyId;
+}
+
+/** The counts of one question with these requests. */
+async function count(surveyId: string, plan: CountPlan, filters: Omit<SurveyCountQuery, 'surveyId' | 'plans'> = {}) {
+  const counted = await totals.countSurvey({ surveyId, plans: [{ questionId: 'q', plan }], ...filters });
+  const question = counted.perQuestion.get('q');
+  assert.ok(question);
+  return { ...question, total: counted.total };
+}
+
+async function first(surveyId: string, base: number, request: CountRequest): Promise<CountResult> {
+  const { results } = await count(surveyId, { base: [base], requests: [request] });
+  assert.equal(results.length, 1);
+  return results[0] ?? assert.fail();
+}
+
+async function moments(numbers: readonly number[]) {
+  const surveyId = await given([...numbers.map((number) => ({ codes: [1], numbers: [number] })), { codes: [0], numbers: [] }]);
+  const result = await first(surveyId, 0, { kind: 'number', slot: 0, presence: 0 });
+  return result.kind === 'number' ? result.moments : assert.fail();
+}
+
+async function keys(texts: readonly (string | null)[], by: TextKey) {
+  const surveyId = await given(texts.map((text) => (text === null ? { codes: [0], texts: ['left over'] } : { codes: [1], texts: [text] })));
+  const result = await first(surveyId, 0, { kind: 'text', slot: 0, presence: 0, by });
+  return result.kind === 'text' ? result.counts : assert.fail();
+}
+
+test('a survey without responses has zeros, nulls and empty results', async () => {
+  const plan: CountPlan = {
+    base: [0],
+    requests: [{ kind: 'codes', slot: 0 }, { kind: 'bits', slots: [1] }, { kind: 'number', slot: 0, presence: 2 }, { kind: 'text', slot: 0, presence: 3, by: 'words' }],
+  };
+  const counted = await totals.countSurvey({ surveyId: newId(), plans: [{ questionId: 'q', plan }] });
+  assert.deepEqual(counted, {
+    total: 0, complete: 0, durationAverageMs: null, lastSubmittedAt: null, byDay: [],
+    perQuestion: new Map([['q', {
+      base: 0,
+      results: [
+        { kind: 'codes', counts: new Map() },
+        { kind: 'bits', counts: new Array(16).fill(0) },
+        { kind: 'number', moments: { count: 0, average: null, median: null, standardDeviation: null, min: null, max: null, bins: [] } },
+        { kind: 'text', counts: [] },
+      ],
+    }]]),
+  });
+});
+
+test('the head counts responses, completions, durations and days', async () => {
+  const surveyId = await given([
+    { submittedAtMs: givenStart, durationMs: 1000 },
+    { submittedAtMs: givenStart + 13 * 3_600_000, durationMs: 2001 },
+    { submittedAtMs: givenStart + 14 * 3_600_000, isComplete: false },
+    { submittedAtMs: givenStart + 40 * dayMs, durationMs: 0 },
+  ]);
+  const { perQuestion, ...head } = await totals.countSurvey({ surveyId, plans: [] });
+  assert.deepEqual(head, {
+    total: 4, complete: 3, durationAverageMs: 3001 / 3, lastSubmittedAt: new Date(givenStart + 40 * dayMs),
+    byDay: [{ date: '2026-03-01', count: 2 }, { date: '2026-03-02', count: 1 }, { date: '2026-04-10', count: 1 }],
+  });
+  assert.equal(perQuestion.size, 0);
+});
+
+test('codes are counted by position, the highest code too, and the base leaves out who skipped', async () => {
+  const surveyId = await given([{ codes: [1, 65_535] }, { codes: [2, 65_535] }, { codes: [1, 0] }, { codes: [] }]);
+  const plans = [0, 1, 2].map((slot) => ({ questionId: `q${slot}`, plan: { base: [slot], requests: [{ kind: 'codes', slot }] } satisfies CountPlan }));
+  const { perQuestion } = await totals.countSurvey({ surveyId, plans });
+  assert.deepEqual([...perQuestion.entries()], [
+    ['q0', { base: 3, results: [{ kind: 'codes', counts: new Map([[1, 2], [2, 1]]) }] }],
+    ['q1', { base: 2, results: [{ kind: 'codes', counts: new Map([[65_535, 2]]) }] }],
+    ['q2', { base: 0, results: [{ kind: 'codes', counts: new Map() }] }],
+  ]);
+});
+
+test('bits are counted by option over several words, and a respondent counts once in the base', async () => {
+  const surveyId = await given([{ codes: [0b1, 0b1] }, { codes: [0b1000_0000_0000_0001, 0] }, { codes: [0, 0b100] }, { codes: [0, 0, 5] }]);
+  const { base, results } = await count(surveyId, { base: [0, 1], requests: [{ kind: 'bits', slots: [0, 1] }] });
+  const expected = new Array<number>(32).fill(0);
+  expected[0] = 2;
+  expected[15] = 1;
+  expected[16] = 1;
+  expected[18] = 1;
+  assert.equal(base, 3);
+  assert.deepEqual(results, [{ kind: 'bits', counts: expected }]);
+  const single = await count(surveyId, { base: [0], requests: [{ kind: 'bits', slots: [0] }] });
+  assert.equal(single.base, 2, 'the base of a single word');
+});
+
+test('one position can be counted as codes and as bits at once', async () => {
+  const surveyId = await given([{ codes: [3] }, { codes: [2] }]);
+  const { results } = await count(surveyId, { base: [0], requests: [{ kind: 'codes', slot: 0 }, { kind: 'bits', slots: [0] }] });
+  const [codes, bits] = results;
+  assert.deepEqual(codes, { kind: 'codes', counts: new Map([[2, 1], [3, 1]]) });
+  assert.deepEqual(bits?.kind === 'bits' ? bits.counts.slice(0, 3) : bits, [1, 2, 0]);
+});
+
+test('more positions than one scan takes, past the first columns and past all columns, are all counted', async () => {
+  const slots = Array.from({ length: 140 }, (_, slot) => slot);
+  const surveyId = await given([{ codes: slots.map((slot) => 1 + (slot % 7)) }, { codes: slots.map((slot) => 1 + (slot % 7)) }], { codeColumns: 140 });
+  const asked = [...slots, 5000, 5001];
+  const { base, results } = await count(surveyId, { base: asked, requests: asked.map((slot) => ({ kind: 'codes', slot })) });
+  assert.equal(base, 2);
+  assert.deepEqual(results, asked.map((slot) => ({ kind: 'codes', counts: slot < 140 ? new Map([[1 + (slot % 7), 2]]) : new Map() })));
+});
+
+test('merged, repeated and deleted responses count once, in their newest version, or not at all', async () => {
+  const surveyId = newId();
+  const [merged, deleted, repeated] = [newId(), newId(), newId()];
+  const late = { submittedAtMs: givenStart + 400 * dayMs };
+  const line = (response: Omit<GivenResponse, 'surveyId'>) => responseLine({ surveyId, ...response });
+  await database.store([line({ responseId: merged, isComplete: false, codes: [1] }), line({ responseId: deleted, codes: [2] }), line({ responseId: repeated, codes: [3], durationMs: 10, ...late })]);
+  await database.store([line({ responseId: merged, version: 2, codes: [4], numbers: [5], durationMs: 30 })]);
+  await database.store([encodeTombstone(surveyId, deleted, givenStart), line({ responseId: repeated, codes: [3], durationMs: 10, ...late })]);
+  await database.store([line({ responseId: deleted, codes: [2] })]);
+  const plan: CountPlan = { base: [0], requests: [{ kind: 'codes', slot: 0 }] };
+  const { perQuestion, ...head } = await totals.countSurvey({ surveyId, plans: [{ questionId: 'q', plan }] });
+  assert.deepEqual(perQuestion.get('q'), { base: 2, results: [{ kind: 'codes', counts: new Map([[3, 1], [4, 1]]) }] });
+  assert.deepEqual([head.total, head.complete, head.durationAverageMs, head.byDay.map((day) => day.count)], [2, 2, 20, [1, 1]]);
+  assert.equal((await count(surveyId, plan, { isComplete: false })).total, 0, 'the older version is not seen by a filter');
+});
+
+test('filters, dates and completeness select what is counted', async () => {
+  const surveyId = await given([
+    { codes: [1, 0b11], submittedAtMs: givenStart }, { codes: [1, 0b10], submittedAtMs: givenStart + dayMs }, { codes: [2, 0b01], submittedAtMs: givenStart + 2 * dayMs, isComplete: false },
+  ]);
+  const plan: CountPlan = { base: [0], requests: [{ kind: 'codes', slot: 0 }] };
+  const code: Dimension = { categories: [], source: { kind: 'code', slot: 0 } };
+  const bits: Dimension = { categories: [], source: { kind: 'bits', slots: [1] } };
+  assert.equal((await count(surveyId, plan, { filters: [{ dimension: code, code: 1 }] })).total, 2);
+  assert.equal((await count(surveyId, plan, { filters: [{ dimension: bits, code: 1 }] })).total, 2);
+  assert.equal((await count(surveyId, plan, { filters: [{ dimension: code, code: 1 }, { dimension: bits, code: 1 }] })).base, 1);
+  assert.equal((await count(surveyId, plan, { startDate: new Date(givenStart + dayMs), endDate: new Date(givenStart + 2 * dayMs) })).total, 1);
+  assert.equal((await count(surveyId, plan, { isComplete: true })).total, 2);
+});
+
+test('a number has its mean, interpolated median, sample deviation and extremes', async () => {
+  const found = await moments([4, 1, 2, 10]);
+  assert.deepEqual([found.count, found.average, found.median, found.min, found.max], [4, 4.25, 3, 1, 10]);
+  assert.ok(Math.abs((found.standardDeviation ?? 0) - Math.sqrt(48.75 / 3)) < 1e-12);
+});
+
+test('one number has no deviation and one bin', async () => {
+  assert.deepEqual(await moments([-2.5]), { count: 1, average: -2.5, median: -2.5, standardDeviation: null, min: -2.5, max: -2.5, bins: [{ low: -2.5, high: -2.5, count: 1 }] });
+});
+
+test('equal numbers share one bin', async () => {
+  const found = await moments([7, 7, 7]);
+  assert.deepEqual([found.standardDeviation, found.bins], [0, [{ low: 7, high: 7, count: 3 }]]);
+});
+
+test('bins are equal, closed below and open above, the last one closed on both sides', async () => {
+  const { bins } = await moments([0, 4.999, 5, 99.9, 100, 95]);
+  assert.equal(bins.length, 20);
+  assert.deepEqual([bins[0], bins[1], bins[19]], [{ low: 0, high: 5, count: 2 }, { low: 5, high: 10, count: 1 }, { low: 95, high: 100, count: 3 }]);
+});
+
+test('every number lies in the bin whose limits enclose it, at limits that are not round too', async () => {
+  const numbers = Array.from({ length: 400 }, (_, index) => Number((0.1 * index - 3.3).toFixed(1)));
+  const { bins, min, max } = await moments(numbers);
+  assert.deepEqual([bins[0]?.low, bins.at(-1)?.high], [min, max]);
+  for (const { low, high, count } of bins) assert.equal(count, numbers.filter((number) => number >= low && (number < high || (high === max && number === max))).length, `${low}–${high}`);
+});
+
+test('bins do not break at the ends of the number range', async () => {
+  const { bins } = await moments([-1.7e308, 1.7e308, 0]);
+  assert.equal(bins.reduce((sum, bin) => sum + bin.count, 0), 3);
+  const tiny = await moments([1, 1 + Number.EPSILON]);
+  assert.equal(tiny.bins.reduce((sum, bin) => sum + bin.count, 0), 2);
+});
+
+test('several numbers of one survey keep apart', async () => {
+  const surveyId = await given([{ codes: [1, 1], numbers: [1, 100] }, { codes: [1, 0], numbers: [3] }, { codes: [0, 1], numbers: [0, 300] }]);
+  const { results } = await count(surveyId, { base: [0, 1], requests: [{ kind: 'number', slot: 1, presence: 1 }, { kind: 'number', slot: 0, presence: 0 }] });
+  const averages = results.map((result) => (result.kind === 'number' ? [result.moments.average, result.moments.bins[0]?.count, result.moments.bins.at(-1)?.count] : []));
+  assert.deepEqual(averages, [[200, 1, 1], [2, 1, 1]]);
+});
+
+test('texts are counted by value, most frequent first', async () => {
+  assert.deepEqual(await keys([`it's`, 'b"\\', 'a', `it's`, null, ''], 'value'), [{ key: `it's`, count: 2 }, { key: '', count: 1 }, { key: 'a', count: 1 }, { key: 'b"\\', count: 1 }]);
+});
+
+test('addresses are counted by domain, times by hour, uploads by media type', async () => {
+  assert.deepEqual(await keys(['A@Example.ORG', 'b@example.org', '"odd@name"@münchen.de'], 'emailDomain'), [{ key: 'example.org', count: 2 }, { key: 'münchen.de', count: 1 }]);
+  assert.deepEqual(await keys(['09:30', '09:59:59', '23:00'], 'hour'), [{ key: '09', count: 2 }, { key: '23', count: 1 }]);
+  assert.deepEqual(await keys(['image/png', 'image/png', 'application/pdf'], 'mediaType'), [{ key: 'image/png', count: 2 }, { key: 'application/pdf', count: 1 }]);
+});
+
+test('words are counted in lower case in every script, the fifty most frequent', async () => {
+  const counts = await keys(['Größe GRÖSSE größe, x', 'Привет, МИР! привет-мир', '漢字 漢字 漢', null, 'שלום 42 42'], 'words');
+  assert.deepEqual(counts, [
+    { key: '42', count: 2 }, { key: 'größe', count: 2 }, { key: 'мир', count: 2 }, { key: 'привет', count: 2 }, { key: '漢字', count: 2 },
+    { key: 'grösse', count: 1 }, { key: 'שלום', count: 1 },
+  ]);
+  const many = await keys([Array.from({ length: 80 }, (_, index) => `word${index}`).join(' ')], 'words');
+  assert.equal(many.length, 50);
+});
