@@ -1,0 +1,66 @@
+import type { Core } from '../actors/core.ts';
+import { newId } from '../ids.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Secrets } from '../secrets.ts';
+import type { Settings } from '../settings.ts';
+import type { Stores } from '../stores/stores.ts';
+import { createSurveyAccess } from './access.ts';
+import { createAddressReader } from './client-address.ts';
+import { createDispatch } from './dispatch.ts';
+import { createLimits, type Limits } from './limits.ts';
+import { createPeople, type People } from './people.ts';
+import { createRouteTable, type Route } from './route.ts';
+import { analyticsRoutes } from './routes/analytics.ts';
+import { questionRoutes } from './routes/questions.ts';
+import { responseRoutes } from './routes/responses.ts';
+import { submitRoute } from './routes/submit.ts';
+import { surveyRoutes } from './routes/surveys.ts';
+import { assertNativeServer, createServer } from './server.ts';
+
+export interface HttpOptions {
+  settings: Settings;
+  stores: Stores;
+  core: Core;
+  metrics: Metrics;
+  secrets: Secrets;
+  log: Log;
+  isPortShared: boolean;
+}
+
+/** The interface of one process: people, routes, limits, server. */
+export async function createHttp(options: HttpOptions) {
+  assertNativeServer();
+  const { settings, stores, core, metrics, secrets, log } = options;
+  const people = await createPeople({ sql: stores.sql, redis: stores.sharedRedis, secrets, log, settings, nowMs: core.now, newId: () => newId() });
+  const created = await people.ensureFirstAdmin({ email: settings.adminEmail, password: settings.adminPassword });
+  const limits = createLimits({ redis: stores.sharedRedis, auth: settings.rateLimits.auth, api: settings.rateLimits.api, processCount: settings.workers, log });
+  const access = createSurveyAccess({
+    surveys: stores.surveys,
+    lookups: { responseId: async (responseId) => (await core.reading.find(responseId))?.surveyId },
+  });
+  const api = createRouteTable(apiRoutes(options, people, limits));
+  const server = createServer({
+    api, root: createRouteTable([]), dispatch: createDispatch({ authenticate: people.authenticate, access, limits, log, metrics }),
+    addressOf: createAddressReader(settings.trustedProxies), corsOrigins: settings.corsOrigins, isPortShared: options.isPortShared, log, metrics,
+  });
+  return {
+    createdAdmin: created.createdPassword === undefined ? undefined : { email: settings.adminEmail, password: created.createdPassword },
+    listen: server.listen,
+    drain: server.drain,
+  };
+}
+
+function apiRoutes({ stores, core }: HttpOptions, people: People, limits: Limits): Route[] {
+  const { surveys, responses, intake, totals, crosstab } = stores;
+  const { actors, reading, responseCount, now } = core;
+  const id = () => newId();
+  return [
+    ...people.routes,
+    ...surveyRoutes({ surveys, actors, responseCount, now, newId: id }),
+    ...questionRoutes({ actors, hasAnswers: reading.hasAnswers, now, newId: id }),
+    submitRoute({ submit: core.submit, limits }),
+    ...responseRoutes({ responses, reading, surveys, intake }),
+    ...analyticsRoutes({ totals, crosstab, surveys }),
+  ];
+}

@@ -1,0 +1,56 @@
+import { hostname } from 'node:os';
+import { createCore } from './actors/core.ts';
+import { createHttp } from './http/http.ts';
+import { newId } from './ids.ts';
+import type { Log } from './log.ts';
+import { createMetrics } from './metrics.ts';
+import { startJobs } from './pipelines/jobs.ts';
+import { createSecrets, keptSecret } from './secrets.ts';
+import type { Role, Settings } from './settings.ts';
+import { openStores, type StoreUrls } from './stores/stores.ts';
+
+export type { StoreUrls } from './stores/stores.ts';
+
+export interface ServiceOptions {
+  settings: Settings;
+  urls: StoreUrls;
+  roles: readonly Role[];
+  log: Log;
+  isPortShared: boolean;
+}
+
+export interface Service {
+  /** Set when this start made the first ADMIN and its password. */
+  createdAdmin: { email: string; password: string } | undefined;
+  /** Begins to serve; gives the port, or 0 without the http role. */
+  start(): Promise<number>;
+  /** Stops taking work, lets what runs end within the deadline, closes the stores. */
+  stop(deadlineMs: number): Promise<void>;
+}
+
+const noUploads = { reserve: async () => new Map(), release: async () => undefined };
+
+/** Time kept for the pipelines' and stores' own end. */
+const afterHttpMs = 4000;
+
+/** Puts one process of the service together from its roles: stores → actors → pipelines → http. */
+export async function createService(options: ServiceOptions): Promise<Service> {
+  const { settings, urls, roles, log } = options;
+  const metrics = createMetrics();
+  const secrets = createSecrets(settings.secretsKey ?? keptSecret(settings.dataDir, 'secrets-key'));
+  const stores = await openStores({ urls, settings, log, metrics });
+  const core = createCore({ settings, stores, uploads: noUploads, metrics, secrets, log });
+  await core.listen();
+  const http = roles.includes('http') ? await createHttp({ settings, stores, core, metrics, secrets, log, isPortShared: options.isPortShared }) : undefined;
+  const jobs = startJobs({ roles, stores, core, metrics, log, name: `${hostname()}-${process.pid}-${newId().slice(-8)}` });
+  return {
+    createdAdmin: http?.createdAdmin,
+    start: async () => (http ? http.listen(settings.host, settings.port) : 0),
+    async stop(deadlineMs) {
+      await http?.drain(deadlineMs - afterHttpMs);
+      await jobs.stop();
+      core.actors.stop();
+      await stores.close();
+    },
+  };
+}
