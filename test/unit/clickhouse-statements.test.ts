@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { assetPath } from '../../src/assets.ts';
+import { Problem } from '../../src/errors.ts';
+import { newId } from '../../src/ids.ts';
+import { binEdges } from '../../src/stores/clickhouse/counting/numbers.ts';
+import { collectCodes, joinWords } from '../../src/stores/clickhouse/counting/codes.ts';
+import { collectHead } from '../../src/stores/clickhouse/counting/head.ts';
+import { decodeCursor, encodeCursor } from '../../src/stores/clickhouse/query/cursor.ts';
+import { double, instant, text, uuid, whole } from '../../src/stores/clickhouse/query/literals.ts';
+import { schemaFiles, schemaStatement } from '../../src/stores/clickhouse/migrate.ts';
+
+test('a text in a statement ends nowhere but at its own quote', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(`'`, '\\', '"', '\0', '\n', 'a', '四', ';', '-') }), (value) => {
+      const literal = text(value);
+      const inner = literal.slice(1, -1).replace(/\\(?:['\\]|0)/g, '');
+      assert.ok(literal.startsWith(`'`) && literal.endsWith(`'`) && !inner.includes(`'`) && !inner.includes('\\') && !inner.includes('\0'), literal);
+    }),
+  );
+});
+
+test('only ids become ids, only whole numbers whole numbers, only finite numbers numbers', () => {
+  const id = newId();
+  assert.equal(uuid(id), `toUUID('${id}')`);
+  for (const wrong of ['', `${id}'`, `${id}\n`, id.slice(1), `x${id.slice(1)}`]) assert.throws(() => uuid(wrong), (error: unknown) => error instanceof Problem && error.code === 'NOT_FOUND');
+  for (const wrong of [1.5, Number.NaN, Infinity, 2 ** 53]) assert.throws(() => whole(wrong), RangeError);
+  for (const wrong of [Number.NaN, -Infinity]) assert.throws(() => double(wrong), RangeError);
+  assert.throws(() => instant(new Date(Number.NaN)), RangeError);
+});
+
+test('a cursor leads back to the key that it was made of', () => {
+  fc.assert(fc.property(fc.integer({ min: 0, max: 4_102_444_800_000 }), fc.uuid(), (submittedAtMs, responseId) => assert.deepEqual(decodeCursor(encodeCursor({ submittedAtMs, responseId })), { submittedAtMs, responseId })));
+});
+
+test('arbitrary texts are refused as cursors with a validation error', () => {
+  fc.assert(fc.property(fc.string({ maxLength: 80 }), (cursor) => assert.throws(() => decodeCursor(cursor), (error: unknown) => error instanceof Problem && error.code === 'VALIDATION_ERROR')));
+});
+
+test('bins begin at the least value, rise, and are never more than twenty', () => {
+  fc.assert(
+    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.double({ noNaN: true, noDefaultInfinity: true }), (one, other) => {
+      const [min, max] = [Math.min(one, other), Math.max(one, other)];
+      const edges = binEdges(min, max);
+      assert.ok(edges.length >= 1 && edges.length <= 20 && edges[0] === min);
+      for (const [index, edge] of edges.entries()) assert.ok(Number.isFinite(edge) && (index === 0 || (edge > (edges[index - 1] ?? edge) && edge < max)));
+    }),
+  );
+});
+
+test('bins of a round range have round limits', () => {
+  assert.deepEqual(binEdges(0, 100).slice(0, 3), [0, 5, 10]);
+  assert.deepEqual(binEdges(1, 21), Array.from({ length: 20 }, (_, index) => 1 + index));
+});
+
+test('a head of several days is put together in order', () => {
+  const head = collectHead([[20_001, [2, 1, 500, 1, 1_728_100_000_000, 1]], [20_000, [3, 3, 700, 2, 1_728_050_000_000, 2]]], 1);
+  assert.deepEqual(head, { total: 5, complete: 4, durationAverageMs: 400, lastSubmittedAt: new Date(1_728_100_000_000), byDay: [{ date: '2024-10-04', count: 3 }, { date: '2024-10-05', count: 2 }], bases: [3] });
+});
+
+test('bits are the same counted bit by bit or from the codes of their word', () => {
+  const words = new Map([[0b1, 2], [0b11, 3], [0b1000_0000_0000_0000, 1]]);
+  const byCode = collectCodes([{ slot: 4, isBits: false }], [...words].map(([code, amount]) => [0, code, amount] as const));
+  const byBit = collectCodes([{ slot: 4, isBits: true }], [[0, 0, 6], [0, 1, 5], [0, 2, 3], [0, 16, 1]]);
+  assert.deepEqual(joinWords([byCode.get(4), undefined]), joinWords([byBit.get(4), undefined]));
+  assert.equal(byCode.get(4)?.any, byBit.get(4)?.any);
+});
+
+test('every placeholder of the schema is filled in, on one server and on a cluster', async () => {
+  const names = { database: 'd', table: (table: string) => `d.${table}` };
+  for (const placement of [{}, { cluster: 'c' }]) {
+    const files = await schemaFiles(placement);
+    assert.deepEqual(files.includes('001_responses.cluster.sql'), 'cluster' in placement);
+    for (const file of files) assert.doesNotMatch(schemaStatement(await readFile(assetPath(`src/stores/clickhouse/schema/${file}`), 'utf8'), names, placement), /\{\{/);
+  }
+  assert.throws(() => schemaStatement('{{unknown}}', names, {}), /unknown/);
+});
