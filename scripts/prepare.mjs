@@ -1,4 +1,4 @@
-// The set-up that every command shares: right Node, locked packages, a build of the present sources, settings from .env.
+// The set-up that every command shares: right Node, locked packages, a build of the present sources.
 // Plain JavaScript without dependencies: it runs on a bare checkout.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -16,6 +16,10 @@ export function prepare() {
   build();
   // Read by the HTTP engine when it is loaded, so it has to be there before the service's first import.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= '16384';
+}
+
+/** Not for tests: they must not reach the stores of a real installation. What the environment already has stays. */
+export function loadSettingsFile() {
   if (existsSync(inRoot('.env'))) process.loadEnvFile(inRoot('.env'));
 }
 
@@ -35,9 +39,15 @@ function installPackages() {
   const installed = inRoot('node_modules', '.package-lock.json');
   if (existsSync(installed) && changedAt(installed) >= changedAt(lock)) return;
   process.stderr.write('Installing the locked packages …\n');
-  // npm is a script on every platform; a run in our own directory, whatever the caller's was.
-  const done = spawnSync('npm', ['ci'], { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
-  if (done.status !== 0) stop(`npm ci failed (${done.error?.message ?? `exit code ${done.status}`})`);
+  // "npm ci" refuses a lock that lacks an optional package for another system, as a registry that does not carry it makes them;
+  // "npm install" then takes the same locked versions.
+  if (npm('ci') || npm('install', '--no-save')) return;
+  stop('The packages cannot be installed: see what npm said above');
+}
+
+/** True if it succeeded. npm's own output goes to standard error: standard output is the service's. */
+function npm(...args) {
+  return spawnSync('npm', args, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' }).status === 0;
 }
 
 function build() {

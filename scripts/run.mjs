@@ -2,11 +2,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { prepare, root, stop } from './prepare.mjs';
+import { loadSettingsFile, prepare, root, stop } from './prepare.mjs';
 
 const [, , name, ...args] = process.argv;
 if (!name) stop('usage: node scripts/run.mjs <module> [arguments], as in bench/submit');
 prepare();
+loadSettingsFile();
 const file = [join(root, 'dist', `${name}.js`), join(root, 'dist', 'src', `${name}.js`)].find((candidate) => existsSync(candidate));
 if (!file) stop(`There is no module ${name}`);
 // The module finds its own arguments where a program started directly would.

@@ -1,5 +1,6 @@
 // npm start: sets everything up and runs the service in this very process, so that signals reach it.
-import { prepare } from './prepare.mjs';
+import { loadSettingsFile, prepare } from './prepare.mjs';
 
 prepare();
+loadSettingsFile();
 await import('../dist/src/main.js');
