@@ -192,9 +192,9 @@ async function findContinued(deps: SubmissionsDeps, surveyId: string, submission
       : { seen: null, problem: validationProblem([{ path: 'responseId', message: 'is needed with resumeToken' }]) };
   }
   if (resumeToken === undefined) return { seen: 0 };
-  if (!deps.secrets.isResumeToken(surveyId, responseId, resumeToken)) return { seen: 0, problem: new Problem('FORBIDDEN', 'The resumeToken is not that of this response') };
+  if (!deps.secrets.isResumeToken(surveyId, responseId, resumeToken)) return { seen: null, problem: new Problem('FORBIDDEN', 'The resumeToken is not that of this response') };
   const state: ResponseState | undefined = await deps.intake.state(surveyId, responseId);
-  if (!state || state.seen < 1 || state.surveyId !== surveyId) return { seen: 0, problem: notFound('response to continue') };
+  if (!state || state.seen < 1 || state.surveyId !== surveyId) return { seen: null, problem: notFound('response to continue') };
   if (state.isDone || state.data === '') return { seen: state.seen, problem: conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed') };
   return { seen: state.seen, kept: JSON.parse(state.data) as KeptState };
 }
