@@ -22,6 +22,7 @@ const algorithm = 'EdDSA';
 /** Ours are below 500 characters; nothing longer is looked at. */
 const longestToken = 2048;
 const tokensRemembered = 20_000;
+const compactForm = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const headerNames = new Set(['alg', 'typ', 'kid']);
 
 interface Verified extends AccessClaims {
@@ -68,7 +69,7 @@ export function createAccessTokens({ keys, ttlSeconds, nowMs }: AccessTokensOpti
 export type AccessTokens = ReturnType<typeof createAccessTokens>;
 
 async function verify(keys: SigningKeys, token: string, nowMs: number): Promise<Verified | undefined> {
-  if (token.length > longestToken) return undefined;
+  if (token.length > longestToken || !compactForm.test(token)) return undefined;
   try {
     const { payload } = await jwtVerify(token, (header) => ownKey(keys, header), {
       algorithms: [algorithm], issuer, audience, typ: type, clockTolerance: 0, currentDate: new Date(nowMs), requiredClaims: ['exp', 'iat', 'sub', 'sid', 'jti'],

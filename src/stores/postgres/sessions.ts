@@ -10,11 +10,6 @@ export interface SessionStanding {
   role: UserRole;
 }
 
-interface TokenRow {
-  successor_sealed: Buffer | null;
-  is_repeat: boolean;
-}
-
 /** Sessions and their refresh tokens. A session is a family: each token has one successor, and all end with the session. */
 export function createSessionStore(sql: Sql) {
   return {
@@ -84,19 +79,20 @@ async function rotate(tx: Tx, request: RotationRequest): Promise<Rotation> {
   await tx`
     INSERT INTO refresh_tokens (token_hash, session_id, parent_hash, expires_at)
     SELECT ${successorHash}, id, ${tokenHash}, expires_at FROM sessions WHERE id = ${session.id}`;
-  // Nobody may have the grand-child's parent again.
+  // Once the successor is used, its parent gives nothing any more.
   if (used.parent_hash) await tx`UPDATE refresh_tokens SET successor_sealed = NULL WHERE token_hash = ${used.parent_hash}`;
   return { kind: 'rotated', ...who };
 }
 
-/** Only the parent of the token that is next in line, and only for a moment, may be handed in again; all else is theft. */
+/**
+ * Only the parent of the token that is next in line, and only for a moment, may be handed in again; all else is theft. A sealed
+ * successor is there for just as long as that successor is unused.
+ */
 async function judgeReuse(tx: Tx, { tokenHash, graceSeconds }: RotationRequest, who: SessionOwner): Promise<Rotation> {
-  const [token] = await tx<TokenRow[]>`
-    SELECT t.successor_sealed,
-      t.used_at > clock_timestamp() - make_interval(secs => ${graceSeconds})
-        AND EXISTS (SELECT 1 FROM refresh_tokens c WHERE c.session_id = t.session_id AND c.parent_hash = t.token_hash AND c.used_at IS NULL) AS is_repeat
-    FROM refresh_tokens t WHERE t.token_hash = ${tokenHash}`;
-  if (token?.is_repeat && token.successor_sealed) return { kind: 'repeated', ...who, successorSealed: token.successor_sealed };
+  const [recent] = await tx<{ successor_sealed: Buffer }[]>`
+    SELECT successor_sealed FROM refresh_tokens
+    WHERE token_hash = ${tokenHash} AND successor_sealed IS NOT NULL AND used_at > clock_timestamp() - make_interval(secs => ${graceSeconds})`;
+  if (recent) return { kind: 'repeated', ...who, successorSealed: recent.successor_sealed };
   await endSession(tx, who.sessionId, 'refresh token reused');
   return { kind: 'reused', ...who };
 }
