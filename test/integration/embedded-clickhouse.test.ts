@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { Readable } from 'node:stream';
 import { ClickHouseError, ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client';
+import { eventually } from '../support/eventually.ts';
 import { sharedStores, type SharedStores } from '../support/stores.ts';
 
 let stores: SharedStores;
@@ -210,10 +211,10 @@ test('a query whose client leaves is cancelled, and max_execution_time ends one'
   const mark = randomUUID();
   const running = `SELECT count() FROM system.processes WHERE query LIKE '%${mark}%' AND query NOT LIKE '%system.processes%'`;
   const slow = client.query({ query: `SELECT count(), '${mark}' FROM numbers(1000000000000) WHERE sipHash64(number) = 1`, abort_signal: controller.signal });
-  await eventually(async () => (await value(running)) === '1');
+  await eventually(async () => assert.equal(await value(running), '1'));
   controller.abort();
   await assert.rejects(slow);
-  await eventually(async () => (await value(running)) === '0');
+  await eventually(async () => assert.equal(await value(running), '0'));
   const endless = client.query({ query: 'SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1', clickhouse_settings: { max_execution_time: 1 } });
   await assert.rejects(endless, (error) => error instanceof ClickHouseError && error.type === 'TIMEOUT_EXCEEDED');
 });
@@ -234,8 +235,3 @@ test('unqualified names mean the database survey where none is asked for', { ski
   await plain.close();
   assert.deepEqual(rows, [{ name: 'survey' }]);
 });
-
-async function eventually(isSo: () => Promise<boolean>, timeoutMs = 10_000): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
-  while (!(await isSo())) assert.ok(performance.now() < deadline, 'the awaited condition did not come about');
-}

@@ -6,7 +6,6 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { Redis } from 'ioredis';
@@ -15,6 +14,7 @@ import { z } from 'zod';
 import { createLog } from '../../src/log.ts';
 import { identityOf } from '../../src/stores/embedded/host/process-identity.ts';
 import { startEmbeddedStores, StartError, type EmbeddedStores, type StoreName } from '../../src/stores/embedded/stores.ts';
+import { eventually } from '../support/eventually.ts';
 import { temporaryDataDir } from '../support/stores.ts';
 
 const storeNames = ['redis', 'redisJobs', 'postgres', 'clickhouse'] as const;
@@ -106,18 +106,6 @@ async function contents(urls: Urls): Promise<unknown[]> {
 }
 
 const filled = [1, 'kept', [7], '7'];
-
-async function eventually<T>(attempt: () => Promise<T>, timeoutMs = 20_000): Promise<T> {
-  const deadline = performance.now() + timeoutMs;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (performance.now() > deadline) throw error;
-      await delay(50);
-    }
-  }
-}
 
 const gone = (pids: Iterable<number>) => eventually(async () => assert.deepEqual([...pids].filter((pid) => identityOf(pid) !== undefined), []));
 

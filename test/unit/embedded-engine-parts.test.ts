@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { toEngineError } from '../../src/stores/embedded/engine/exception.ts';
 import { formatKind, headerLength } from '../../src/stores/embedded/engine/formats.ts';
 import { createLane, laneOf } from '../../src/stores/embedded/engine/lanes.ts';
-import { readMultipart } from '../../src/stores/embedded/engine/multipart.ts';
+import { readMultipart } from '../../src/stores/embedded/engine/http/multipart.ts';
 
 test('a lane admits no more at once than it has places, in the order of arrival', async () => {
   const lane = createLane(2);

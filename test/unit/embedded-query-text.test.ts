@@ -70,7 +70,7 @@ test('targets that are not a plain table with plain columns are left to the engi
 });
 
 test('only an INSERT with inline data has a head', () => {
-  for (const text of ['SELECT 1 FORMAT CSV', `INSERT INTO t SELECT 1 FORMAT CSV`, 'INSERT INTO t (a) VALUES (1)', `INSERT INTO t FROM INFILE 'x' FORMAT CSV`, 'INSERT INTO t WITH 1 AS x SELECT x', '']) {
+  for (const text of ['SELECT 1 FORMAT CSV', `INSERT INTO t SELECT 1 FORMAT CSV`, 'INSERT INTO t (a) VALUES (1)', `INSERT INTO t FROM INFILE 'x' FORMAT CSV`, 'INSERT INTO t WITH 1 AS x SELECT x', 'INSERT INTO t SETTINGS a=1; DROP TABLE t; SET b=1 FORMAT CSV', '']) {
     assert.equal(readInsertHead(Buffer.from(text)), undefined, text);
   }
 });

@@ -8,7 +8,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { keptSecret } from './host/kept-secret.ts';
 import { openEngine } from './engine/engine.ts';
-import { createEngineServer } from './engine/http.ts';
+import { createEngineServer } from './engine/http/server.ts';
 
 const [dir = '', port = '', memoryBytes = ''] = process.argv.slice(2);
 const spoolDir = join(dir, 'spool');

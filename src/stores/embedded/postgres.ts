@@ -22,7 +22,8 @@ export interface PostgresOptions {
 const name = 'postgres';
 const superuser = 'survey';
 const database = 'survey';
-const readyTimeoutMs = 60_000;
+/** Long: after a crash a large log is replayed first. */
+const readyTimeoutMs = 180_000;
 const stopTimeoutMs = 8_000;
 
 /** Runs PostgreSQL on a loopback port, its cluster in `dir` (or where `findPostgresHome` says), with an empty database `survey` at first. */

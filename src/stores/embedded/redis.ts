@@ -19,7 +19,8 @@ export interface RedisOptions {
   log: Log;
 }
 
-const readyTimeoutMs = 60_000;
+/** Long: after a crash a large log is replayed first. */
+const readyTimeoutMs = 180_000;
 const stopTimeoutMs = 8_000;
 const pingTimeoutMs = 1_000;
 

@@ -1,5 +1,4 @@
 import { Session } from 'chdb';
-import { defaultDatabase } from './database.ts';
 import { createLane, type LaneName } from './lanes.ts';
 import { literal } from './query-text.ts';
 
@@ -38,6 +37,9 @@ export interface Engine {
   /** Cancels every running query and closes. */
   close(): Promise<void>;
 }
+
+/** What unqualified table names mean, and what `database=` means where a request has none. */
+export const defaultDatabase = 'survey';
 
 /**
  * Each call into the engine holds a thread of libuv's pool (16, see clickhouse.ts), and so does a file access: the lanes leave some

@@ -31,6 +31,7 @@ export function readInsertHead(body: Buffer): InsertHead | undefined {
     if (token.text === '(') depth++;
     if (token.text === ')') depth--;
     if (seen.length === 1 && !isWord(token, 'INSERT')) return undefined;
+    if (token.text === ';') return undefined;
     if (depth > 0) continue;
     if (isWord(token, 'SELECT') || isWord(token, 'WITH') || isWord(token, 'VALUES') || isWord(token, 'INFILE')) return undefined;
     if (before && isWord(before, 'FORMAT') && token.kind === 'word') return describe(body, bytes, seen);

@@ -1,12 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip } from 'node:zlib';
-import { engineError } from './exception.ts';
+import { engineError } from '../exception.ts';
 import { readMultipart } from './multipart.ts';
 
 /** A request of ClickHouse's HTTP interface, taken apart. */
 export interface EngineRequest {
-  /** The query's text and, for an INSERT, the data behind it. */
-  text: Buffer;
+  /** What the address or the form says of the query; may be empty. */
+  head: Buffer;
+  /** The rest of the query, and for an INSERT the data behind it. */
+  body: Buffer;
   queryId: string | undefined;
   database: string | undefined;
   defaultFormat: string | undefined;
@@ -32,10 +34,10 @@ export async function readRequest(request: IncomingMessage, url: URL): Promise<E
   const form = readMultipart(request.headers['content-type'], body);
   const fields = [...url.searchParams, ...[...(form ?? [])].filter(([name]) => name !== 'query')];
   const query = [url.searchParams.get('query'), form?.get('query')].filter((part) => part !== null && part !== undefined && part !== '').join('\n');
-  const head = Buffer.from(query);
   const field = (name: string) => url.searchParams.get(name) ?? undefined;
   return {
-    text: form ? head : joinText(head, body),
+    head: Buffer.from(query),
+    body: form ? Buffer.alloc(0) : body,
     queryId: field('query_id'),
     database: field('database') ?? headerOf(request, 'x-clickhouse-database'),
     defaultFormat: field('default_format') ?? headerOf(request, 'x-clickhouse-format'),
@@ -45,7 +47,8 @@ export async function readRequest(request: IncomingMessage, url: URL): Promise<E
   };
 }
 
-function joinText(head: Buffer, body: Buffer): Buffer {
+/** Query and data in one, as the server reads them. */
+export function wholeText({ head, body }: Pick<EngineRequest, 'head' | 'body'>): Buffer {
   if (head.length === 0) return body;
   return body.length === 0 ? head : Buffer.concat([head, Buffer.from('\n'), body]);
 }

@@ -4,16 +4,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { join } from 'node:path';
 import { createGzip } from 'node:zlib';
 import type { Writable } from 'node:stream';
-import { defaultDatabase } from './database.ts';
-import type { Engine, QueryScope } from './engine.ts';
-import { engineError, statusOf, toEngineError, type EngineError } from './exception.ts';
-import { mediaType } from './formats.ts';
-import { readInsertHead, type InsertHead } from './insert-head.ts';
-import { atomicInsertSettings, insertData } from './insert.ts';
-import { laneOf } from './lanes.ts';
-import { runQuery } from './output.ts';
-import { readQuery } from './query-text.ts';
-import { readRequest, type EngineRequest } from './request.ts';
+import { defaultDatabase, type Engine, type QueryScope } from '../engine.ts';
+import { engineError, statusOf, toEngineError, type EngineError } from '../exception.ts';
+import { mediaType } from '../formats.ts';
+import { readInsertHead, type InsertHead } from '../insert-head.ts';
+import { atomicInsertSettings, insertData } from '../insert.ts';
+import { laneOf } from '../lanes.ts';
+import { runQuery } from '../output.ts';
+import { readQuery } from '../query-text.ts';
+import { readRequest, wholeText, type EngineRequest } from './request.ts';
 
 export interface EngineServerOptions {
   engine: Engine;
@@ -59,9 +58,23 @@ async function serve(options: EngineServerOptions, request: IncomingMessage, res
   });
   const asked = await readRequest(request, url);
   const startedAt = process.hrtime.bigint();
-  const insert = readInsertHead(asked.text);
+  const insert = findInsert(asked);
   if (insert) await serveInsert(options, asked, insert, { response, signal: gone.signal, startedAt });
   else await serveQuery(options, asked, { response, signal: gone.signal, startedAt });
+}
+
+interface Insert {
+  head: InsertHead;
+  data: Buffer;
+}
+
+/** Normally the head is in the address and the body is the data: then nothing is copied, however large it is. */
+function findInsert(asked: EngineRequest): Insert | undefined {
+  const inAddress = readInsertHead(asked.head);
+  if (inAddress && inAddress.dataStart >= asked.head.length) return { head: inAddress, data: asked.body };
+  const text = wholeText(asked);
+  const head = readInsertHead(text);
+  return head && { head, data: text.subarray(head.dataStart) };
 }
 
 interface Exchange {
@@ -74,16 +87,15 @@ function scopeOf(asked: EngineRequest, signal: AbortSignal): QueryScope {
   return { database: asked.database ?? defaultDatabase, settings: asked.settings, parameters: asked.parameters, signal };
 }
 
-async function serveInsert(options: EngineServerOptions, asked: EngineRequest, head: InsertHead, { response, signal, startedAt }: Exchange): Promise<void> {
+async function serveInsert(options: EngineServerOptions, asked: EngineRequest, { head, data }: Insert, { response, signal, startedAt }: Exchange): Promise<void> {
   const scope = { ...scopeOf(asked, signal), settings: new Map([...atomicInsertSettings, ...asked.settings]) };
-  const data = asked.text.subarray(head.dataStart);
   const written = await options.engine.use('insert', scope, (use) => insertData(use, head, data, spoolFile(options)));
   setHead(response, asked, head.format, startedAt, written);
   response.end();
 }
 
 async function serveQuery(options: EngineServerOptions, asked: EngineRequest, { response, signal, startedAt }: Exchange): Promise<void> {
-  const { verb, sql, format: named, hasSeveral, isNested } = readQuery(asked.text.toString('utf8'));
+  const { verb, sql, format: named, hasSeveral, isNested } = readQuery(wholeText(asked).toString('utf8'));
   if (sql === '') throw engineError(62, 'SYNTAX_ERROR', 'Empty query');
   if (hasSeveral) throw engineError(62, 'SYNTAX_ERROR', 'Syntax error (Multi-statements are not allowed)');
   const format = named ?? asked.defaultFormat ?? 'TabSeparated';

@@ -1,2 +1,0 @@
-/** What unqualified table names mean, and what `database=` means where a request has none. */
-export const defaultDatabase = 'survey';
