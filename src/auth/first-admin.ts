@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { SettingsError } from '../settings.ts';
 import { emailKey, isEmail } from './email.ts';
 import type { UserRole } from './roles.ts';
 
@@ -13,12 +14,12 @@ export interface FirstAdminDeps {
 
 /**
  * Makes the first ADMIN where there is no user at all. Without a password one is made; it is in the reply of the one process that
- * created the user, and nowhere else. Throws an Error that names ADMIN_EMAIL if the address is not valid.
+ * created the user, and nowhere else. Throws a SettingsError that names ADMIN_EMAIL if the address is not valid.
  */
 export async function ensureFirstAdmin(deps: FirstAdminDeps, given: { email: string; password?: string | undefined }): Promise<{ createdPassword?: string }> {
   if (!(await deps.users.isEmpty())) return {};
   const email = given.email.trim();
-  if (!isEmail(email)) throw new Error('Bad setting. ADMIN_EMAIL: must be an e-mail address');
+  if (!isEmail(email)) throw new SettingsError('Bad setting. ADMIN_EMAIL: must be an e-mail address');
   const password = given.password ?? randomBytes(15).toString('base64url');
   const user = { id: deps.newId(), email, emailKey: emailKey(email), passwordHash: await deps.hash(password), role: 'ADMIN' as const };
   const isCreated = await deps.users.createFirst(user);

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { createClient, type Client } from '../support/client.ts';
+import { freshDatabase } from '../support/people-server.ts';
+import { runToExit, startService, type RunningService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
+
+describe('people and their rights', () => {
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+  let env: Record<string, string>;
+  let service: RunningService;
+  let dataDir: string;
+  let admin: Client;
+  let madePassword: string;
+
+  const start = () => startService({ env, dataDir });
+  const signIn = async (email: string, password: string) => {
+    const { accessToken } = await createClient(service).post('/auth/login', { email, password });
+    return { accessToken, client: createClient(service, accessToken) };
+  };
+  const addPerson = async (name: string, role: string) => {
+    const user = await admin.create('/users', { email: `${name}@example.org`, password: `password of ${name}`, role });
+    return { user, ...(await signIn(user.email, `password of ${name}`)) };
+  };
+
+  before(async () => {
+    const stores = await sharedStores();
+    database = await freshDatabase();
+    dataDir = mkdtempSync(join(tmpdir(), 'people-e2e-'));
+    chmodSync(dataDir, 0o711);
+    env = {
+      REDIS_URL: stores.redisUrl, REDIS_JOBS_URL: stores.redisJobsUrl, CLICKHOUSE_URL: stores.clickhouseUrl, DATABASE_URL: database.url,
+      ADMIN_EMAIL: 'first@localhost', ADMIN_PASSWORD: '',
+    };
+    service = await start();
+    madePassword = /first@localhost\s+password: (\S+)/.exec(service.printed())?.[1] ?? '';
+    admin = (await signIn('first@localhost', madePassword)).client;
+  });
+  after(async () => {
+    await service?.stop();
+    await database.drop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  it('begin with an ADMIN whose made password is printed and never logged', async () => {
+    assert.ok(madePassword.length >= 20);
+    assert.equal((await admin.get('/auth/me')).role, 'ADMIN');
+    assert.ok(!service.logs().includes(madePassword));
+  });
+
+  it('share surveys: each sees what was shared, and nothing of what was not', async () => {
+    const [author, editor, reader, stranger] = [await addPerson('author', 'EDITOR'), await addPerson('editor', 'EDITOR'), await addPerson('reader', 'VIEWER'), await addPerson('stranger', 'EDITOR')];
+    assert.equal((await reader.client.call('POST', '/surveys', { body: { title: 'mine' } })).status, 403);
+    const survey = await author.client.create('/surveys', { title: 'Shared' });
+    for (const field of ['ownerId', 'id', 'version', 'createdAt'])
+      assert.equal((await author.client.call('PUT', `/surveys/${survey.id}`, { body: { [field]: stranger.user.id } })).status, 400, field);
+    await author.client.put(`/surveys/${survey.id}/members/${editor.user.id}`, { role: 'EDITOR' });
+    await author.client.put(`/surveys/${survey.id}/members/${reader.user.id}`, { role: 'VIEWER' });
+    const titles = async (client: Client) => (await client.get('/surveys')).map((item: any) => item.title);
+    assert.deepEqual([await titles(author.client), await titles(editor.client), await titles(reader.client), await titles(stranger.client)], [['Shared'], ['Shared'], ['Shared'], []]);
+    const rename = async (client: Client) => (await client.call('PUT', `/surveys/${survey.id}`, { body: { title: 'Shared' } })).status;
+    assert.deepEqual([await rename(author.client), await rename(editor.client), await rename(reader.client), await rename(stranger.client)], [200, 200, 403, 404]);
+    assert.equal((await editor.client.call('DELETE', `/surveys/${survey.id}`)).status, 403);
+    await admin.remove(`/users/${author.user.id}`);
+    assert.equal((await admin.get(`/surveys/${survey.id}`)).ownerId, (await admin.get('/auth/me')).id);
+    assert.equal((await author.client.call('GET', '/surveys')).status, 401);
+    assert.deepEqual(await titles(reader.client), ['Shared']);
+  });
+
+  it('stay signed in over a restart, with a key that only the owner of the data can read', async () => {
+    const { accessToken } = await addPerson('lasting', 'EDITOR');
+    const keys = join(dataDir, 'keys');
+    for (const name of readdirSync(keys)) assert.equal(statSync(join(keys, name)).mode & 0o077, 0, name);
+    assert.match(readFileSync(join(keys, 'access-tokens.pem'), 'utf8'), /BEGIN PRIVATE KEY/);
+    assert.equal(await service.stop(), 0);
+    service = await start();
+    assert.ok(!service.printed().includes('password:'), 'a second start makes no ADMIN');
+    assert.equal((await createClient(service, accessToken).get('/auth/me')).email, 'lasting@example.org');
+  });
+
+  it('are not served with a JWT_PRIVATE_KEY that makes no sense: the start names the setting and does not quote it', async () => {
+    const bad = await runToExit({ env: { ...env, JWT_PRIVATE_KEY: 'sesame' }, dataDir });
+    assert.equal(bad.code, 1);
+    assert.match(bad.said, /JWT_PRIVATE_KEY/);
+    assert.ok(!bad.said.includes('sesame'));
+  });
+});
