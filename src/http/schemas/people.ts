@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { isEmail } from '../../auth/email.ts';
 import { isPasswordLength, longestPassword, shortestPassword } from '../../auth/passwords.ts';
 import { userRoles } from '../../auth/roles.ts';
+import { idSchema, timeSchema } from './common.ts';
 
-export const idSchema = z.uuid();
-const timeSchema = z.iso.datetime();
-export const roleSchema = z.enum(userRoles);
-export const memberRoleSchema = z.enum(['EDITOR', 'VIEWER']);
+export { idSchema };
+export const roleSchema = z.enum(userRoles).meta({ id: 'Role', description: 'ADMIN: everything. EDITOR: own surveys and those shared with it. VIEWER: reads what is shared with it.' });
+export const memberRoleSchema = z.enum(['EDITOR', 'VIEWER']).meta({ id: 'MemberRole', description: 'What sharing a survey gives.' });
 
 export const emailField = z.string().trim().refine(isEmail, 'must be a valid e-mail address').meta({ format: 'email', maxLength: 254 });
 
@@ -24,31 +24,37 @@ export const tokenPairFields = {
   expiresIn: z.number().int().describe('Seconds that the access token lives'),
 };
 
-export const userSchema = z.object({
-  id: idSchema, email: z.string(), role: roleSchema, isDisabled: z.boolean(), createdAt: timeSchema, updatedAt: timeSchema,
-});
+export const userSchema = z
+  .strictObject({ id: idSchema, email: z.string(), role: roleSchema, isDisabled: z.boolean(), createdAt: timeSchema, updatedAt: timeSchema })
+  .meta({ id: 'User', description: 'Somebody who can sign in.' });
 
-export const apiKeySchema = z.object({
-  id: idSchema,
-  userId: idSchema,
-  name: z.string(),
-  role: roleSchema.describe("The most that the key gives; its user's own role may allow less"),
-  requestsPerMinute: z.number().int().nullable().describe('Null: the general limit'),
-  lastFour: z.string(),
-  createdAt: timeSchema,
-  lastUsedAt: timeSchema.nullable().describe('To the minute'),
-});
+export const apiKeySchema = z
+  .strictObject({
+    id: idSchema,
+    userId: idSchema,
+    name: z.string(),
+    role: roleSchema.describe("The most that the key gives; its user's own role may allow less"),
+    requestsPerMinute: z.number().int().nullable().describe('Null: the general limit'),
+    lastFour: z.string(),
+    createdAt: timeSchema,
+    lastUsedAt: timeSchema.nullable().describe('To the minute'),
+  })
+  .meta({ id: 'ApiKey', description: 'A key for a program. It acts as its user, with the lesser of both roles.' });
 
-export const memberSchema = z.object({ userId: idSchema, email: z.string(), role: memberRoleSchema, addedAt: timeSchema });
+export const memberSchema = z
+  .strictObject({ userId: idSchema, email: z.string(), role: memberRoleSchema, addedAt: timeSchema })
+  .meta({ id: 'Member', description: 'A user with whom a survey is shared.' });
 
-export const auditEntrySchema = z.object({
-  id: z.string(),
-  at: timeSchema,
-  actorId: idSchema.nullable(),
-  actorKind: z.enum(['USER', 'API_KEY', 'SYSTEM']),
-  keyId: idSchema.nullable(),
-  action: z.string(),
-  objectKind: z.string(),
-  objectId: z.string(),
-  details: z.record(z.string(), z.unknown()),
-});
+export const auditEntrySchema = z
+  .strictObject({
+    id: z.string(),
+    at: timeSchema,
+    actorId: idSchema.nullable(),
+    actorKind: z.enum(['USER', 'API_KEY', 'SYSTEM']),
+    keyId: idSchema.nullable(),
+    action: z.string().describe('As in `user.created`'),
+    objectKind: z.string(),
+    objectId: z.string(),
+    details: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'AuditEntry', description: 'Something that somebody did.' });

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { newQuestionBody } from '../../domain/question-definition.ts';
+import { problemTable, type ProblemCode } from '../../errors.ts';
+import { countSchema, idSchema, languageSchema } from './common.ts';
+import { surveyWithQuestionsSchema } from './surveys.ts';
+
+const codes = Object.keys(problemTable) as [ProblemCode, ...ProblemCode[]];
+
+export const providerSchema = z.enum(['openai', 'anthropic', 'gemini', 'azure']).meta({ id: 'AiProvider', description: 'Left out of a request: the first configured one.' });
+
+const progress = z.number().min(0).max(1).describe('0 to 1');
+export const jobStatusSchema = z.enum(['PENDING', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED']).meta({ id: 'AiJobStatus', description: 'How far the work is.' });
+
+/** The 202 reply of work that goes on behind it. */
+export const acceptedJobSchema = z.strictObject({ jobId: idSchema, status: jobStatusSchema, progress }).meta({ id: 'AcceptedAiJob', description: 'Work that goes on; ask for it by its `jobId`.' });
+
+export const jobSchema = z
+  .strictObject({
+    jobId: idSchema,
+    status: jobStatusSchema,
+    progress,
+    result: z.unknown().describe('What the 200 reply would have held; null until then'),
+    error: z.strictObject({ code: z.enum(codes), message: z.string() }).nullable(),
+  })
+  .meta({ id: 'AiJob', description: 'Work by an AI provider.' });
+
+export const draftSurveySchema = z
+  .strictObject({ title: z.string(), description: z.string().nullable(), questions: z.array(newQuestionBody).max(30) })
+  .meta({ id: 'DraftSurvey', description: 'A survey that is not stored; its questions can be sent as they are.' });
+
+export const generatedSurveySchema = z
+  .strictObject({
+    survey: z.union([surveyWithQuestionsSchema, draftSurveySchema]).describe('With `save: true` the stored DRAFT'),
+    provider: providerSchema,
+    model: z.string(),
+  })
+  .meta({ id: 'GeneratedSurvey', description: 'A survey written to order.' });
+
+export const conversationSchema = z
+  .strictObject({ conversationId: idSchema, message: z.string(), draft: draftSurveySchema })
+  .meta({ id: 'AiConversation', description: 'A draft that is refined in conversation.' });
+
+export const sentimentSchema = z.enum(['positive', 'negative', 'neutral', 'mixed']).meta({ id: 'Sentiment', description: 'How a text feels.' });
+const sentimentCounts = z
+  .strictObject({ positive: countSchema, negative: countSchema, neutral: countSchema, mixed: countSchema })
+  .meta({ id: 'SentimentCounts', description: 'Texts by sentiment.' });
+
+export const sentimentAnalysisSchema = z
+  .strictObject({
+    sentiment: sentimentCounts,
+    perQuestion: z.array(z.strictObject({ questionId: idSchema, sentiment: sentimentCounts })),
+    perResponse: z.array(z.strictObject({ responseId: idSchema, questionId: idSchema, sentiment: sentimentSchema })),
+  })
+  .meta({ id: 'SentimentAnalysis', description: 'Of the open answers; `perResponse` is paged.' });
+
+export const themesAnalysisSchema = z
+  .strictObject({
+    themes: z.array(
+      z.strictObject({ name: z.string(), count: countSchema, sentiment: sentimentSchema, responseIds: z.array(idSchema).max(20).describe('The first 20') }),
+    ),
+  })
+  .meta({ id: 'ThemesAnalysis', description: 'What open answers are about.' });
+
+export const summaryAnalysisSchema = z
+  .strictObject({ summary: z.string(), insights: z.array(z.string()), recommendations: z.array(z.string()) })
+  .meta({ id: 'SummaryAnalysis', description: 'What open answers say.' });
+
+export const analysisSchema = z.union([sentimentAnalysisSchema, themesAnalysisSchema, summaryAnalysisSchema]);
+
+export const reportSchema = z
+  .strictObject({
+    reportId: idSchema,
+    title: z.string(),
+    sections: z.array(z.strictObject({ heading: z.string(), text: z.string(), questionIds: z.array(idSchema).optional() })),
+    recommendations: z.array(z.string()).optional().describe('With `includeRecommendations`'),
+  })
+  .meta({ id: 'AiReport', description: 'A report on the responses.' });
+
+export const suggestionSchema = z
+  .strictObject({
+    id: idSchema,
+    aspect: z.enum(['clarity', 'bias', 'length', 'engagement']),
+    problem: z.string(),
+    suggestion: z.strictObject({ text: z.string(), options: z.array(z.string()).optional() }),
+    status: z.enum(['PENDING', 'ACCEPTED', 'REJECTED']),
+  })
+  .meta({ id: 'AiSuggestion', description: 'A better wording, to be accepted or rejected once.' });
+
+export const suggestionsSchema = z.strictObject({ suggestions: z.array(suggestionSchema) }).meta({ id: 'AiSuggestions', description: 'What could be better in a question.' });
+
+export const translatedSchema = z
+  .strictObject({ languages: z.array(languageSchema) })
+  .meta({ id: 'TranslatedSurvey', description: 'The languages whose translations are stored now.' });
+
+export const providerSettingsSchema = z
+  .strictObject({
+    provider: providerSchema,
+    isConfigured: z.boolean(),
+    source: z.enum(['environment', 'settings']).nullable().describe('Where the key comes from; null without one'),
+    keyLastFour: z.string().max(4).nullable(),
+    endpoint: z.string().nullable(),
+    deployment: z.string().nullable(),
+    models: z.strictObject({ high: z.string().nullable(), low: z.string().nullable() }),
+  })
+  .meta({ id: 'AiProviderSettings', description: 'How a provider is set up; its key is never shown.' });
+
+export const providerTestSchema = z
+  .strictObject({ ok: z.literal(true), latencyMs: z.number().min(0), model: z.string() })
+  .meta({ id: 'AiProviderTest', description: 'The provider answered.' });

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { countSchema, daySchema, idSchema, timeSchema } from './common.ts';
+import { questionTypeSchema } from './questions.ts';
+
+const figure = z.number();
+const percent = z.number().min(0);
+const boxSchema = z.strictObject({ count: countSchema, percent: percent.max(100) }).meta({ id: 'ScaleBox', description: 'Answers at one end of a scale, and their percentage of all answers.' });
+
+/** Counts by value; one level deeper for MATRIX (row, column) and RANKING (option, rank). */
+const distributionSchema = z.record(z.string(), z.union([countSchema, z.record(z.string(), countSchema)]));
+
+export const questionStatisticSchema = z
+  .strictObject({
+    questionId: idSchema,
+    type: questionTypeSchema,
+    responseCount: countSchema.describe('Responses that answer the question'),
+    skippedCount: countSchema.describe('Responses that do not'),
+    averageValue: figure.nullable().describe('Null where it has no meaning'),
+    medianValue: figure.nullable(),
+    standardDeviation: figure.min(0).nullable().describe('Of the sample (n − 1); null below two values'),
+    minValue: figure.nullable(),
+    maxValue: figure.nullable(),
+    distribution: distributionSchema.describe('Every possible value with its count, zeros included; two levels for MATRIX and RANKING; empty for texts'),
+    nps: z
+      .strictObject({ promoters: countSchema, passives: countSchema, detractors: countSchema, score: figure.min(-100).max(100).nullable() })
+      .optional()
+      .describe('NPS: promoters answer 9–10, passives 7–8, detractors 0–6'),
+    topBox: boxSchema.optional().describe('Scales: the highest point'),
+    bottomBox: boxSchema.optional().describe('Scales: the lowest point'),
+    averageRank: z.record(z.string(), figure.nullable()).optional().describe('RANKING: mean rank by option value; null where nobody ranked it'),
+    averageByRow: z.record(z.string(), figure.nullable()).optional().describe('MATRIX: mean column (1…n) by row value; null where nobody answered it'),
+    topWords: z.array(z.strictObject({ word: z.string(), count: countSchema })).optional().describe('Texts: the most frequent words, in lower case'),
+  })
+  .meta({ id: 'QuestionStatistic', description: 'What was answered to one question. Percentages and means have full precision.' });
+
+export const surveyAnalyticsSchema = z
+  .strictObject({
+    totalResponses: countSchema.describe('Complete and partial responses'),
+    completeResponses: countSchema,
+    completionRate: percent.max(100).describe('Percentage with one decimal'),
+    averageDuration: z.number().min(0).describe('Seconds, over the responses that have a duration; 0 if none has'),
+    responsesByDay: z.array(z.strictObject({ date: daySchema, count: countSchema })).describe('By UTC day, in order'),
+    lastResponseAt: timeSchema.nullable(),
+    questionStats: z.array(questionStatisticSchema),
+  })
+  .meta({ id: 'SurveyAnalytics', description: 'Statistics of a whole survey. Counts are exact.' });
+
+const headSchema = z
+  .strictObject({ value: z.string(), text: z.string(), total: countSchema.describe('Respondents, unweighted'), weightedTotal: z.number() })
+  .meta({ id: 'CrosstabHead', description: 'A row or column of a crosstab.' });
+
+const cellSchema = z
+  .strictObject({
+    count: countSchema,
+    weightedCount: z.number(),
+    rowPercent: percent,
+    columnPercent: percent,
+    totalPercent: percent,
+    significantOver: z.array(z.string()).describe('Values of the columns whose column percentage this one exceeds significantly'),
+  })
+  .meta({ id: 'CrosstabCell', description: 'Percentages are of the weighted counts where a weight is asked for.' });
+
+const associationFields = {
+  chiSquare: z
+    .strictObject({ statistic: z.number().min(0).nullable(), degreesOfFreedom: countSchema, pValue: z.number().min(0).max(1).nullable() })
+    .describe('Pearson’s, without Yates’ correction; null where the table has fewer than two rows or columns with answers'),
+  cramersV: z.number().min(0).nullable(),
+};
+
+const bannerSchema = z
+  .strictObject({ questionId: idSchema, columns: z.array(headSchema), cells: z.array(z.array(cellSchema)), ...associationFields })
+  .meta({ id: 'CrosstabBanner', description: 'The same rows against the columns of a further question.' });
+
+export const crosstabSchema = z
+  .strictObject({
+    rows: z.array(headSchema),
+    columns: z.array(headSchema),
+    cells: z.array(z.array(cellSchema)).describe('Row by row, in the order of `rows` and `columns`'),
+    total: countSchema.describe('Respondents who answered both questions'),
+    weightedTotal: z.number(),
+    effectiveBase: z.number().min(0).describe('(Σw)² / Σw²; the total without a weight'),
+    ...associationFields,
+    unweightable: countSchema.optional().describe('With a weight: respondents left out for want of a usable one'),
+    banner: z.array(bannerSchema).optional(),
+  })
+  .meta({ id: 'Crosstab', description: 'Two questions crossed. Questions with several answers count respondents.' });

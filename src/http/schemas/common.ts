@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { problemTable, type ProblemCode } from '../../errors.ts';
+import { isId } from '../../ids.ts';
+
+/**
+ * The reply schemas of this folder say what leaves the service. They are strict so that a test notices a field too many; clients are
+ * told by the reference to ignore fields that they do not know.
+ */
+
+/** An id: a UUID in lower case. The service makes version 7; a `responseId` may have been made by the client. */
+export const idSchema = z.string().refine(isId, 'must be a UUID in lower case').meta({ format: 'uuid' });
+
+/** A moment: ISO 8601, UTC, with milliseconds. */
+export const timeSchema = z.iso.datetime({ precision: 3 });
+
+/** A UTC day, `YYYY-MM-DD`. */
+export const daySchema = z.iso.date();
+
+export const countSchema = z.number().int().min(0);
+
+export const languageSchema = z.string().max(35).regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/).meta({ examples: ['en', 'zh-Hans'] });
+
+export const deletedSchema = z.strictObject({ id: idSchema, deleted: z.literal(true) }).meta({ id: 'Deleted', description: 'What was deleted.' });
+
+export const paginationSchema = z
+  .strictObject({
+    page: z.number().int().min(1),
+    limit: z.number().int().min(1),
+    total: countSchema.describe('Items on all pages together'),
+    nextCursor: z.string().nullable().optional().describe('Where the list pages by cursor: that of the next page, null on the last one'),
+  })
+  .meta({ id: 'Pagination', description: 'Where this page stands in its list.' });
+
+const codes = Object.keys(problemTable) as [ProblemCode, ...ProblemCode[]];
+
+export const findingSchema = z
+  .strictObject({ path: z.string().describe('Where, as in `answers.0.numberValue`; empty for the body as a whole'), message: z.string() })
+  .meta({ id: 'Finding', description: 'One thing that is wrong with a request.' });
+
+export const problemSchema = z
+  .strictObject({
+    success: z.literal(false),
+    message: z.string().describe('For people; its wording may change'),
+    code: z.enum(codes),
+    requestId: z.string().describe('The same as the X-Request-Id header'),
+    details: z
+      .union([z.array(findingSchema).max(20), z.record(z.string(), z.unknown())])
+      .optional()
+      .describe('VALIDATION_ERROR: the findings, at most 20. Otherwise an object, with `reason` for CONFLICT'),
+  })
+  .meta({ id: 'Problem', description: 'The body of every refusal.' });

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { countSchema, idSchema, timeSchema } from './common.ts';
+
+export const exportFormats = ['CSV', 'EXCEL', 'PDF', 'JSON', 'NDJSON', 'PARQUET', 'SPSS'] as const;
+export const exportFormatSchema = z.enum(exportFormats).meta({ id: 'ExportFormat', description: 'EXCEL gives .xlsx, SPSS gives .sav.' });
+export const exportStatusSchema = z
+  .enum(['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'EXPIRED'])
+  .meta({ id: 'ExportStatus', description: 'PENDING → PROCESSING → COMPLETED or FAILED; a file expires after seven days.' });
+
+const fields = {
+  exportId: idSchema,
+  surveyId: idSchema,
+  format: exportFormatSchema,
+  status: exportStatusSchema,
+  progress: z.number().min(0).max(1).describe('0 to 1'),
+  createdAt: timeSchema,
+};
+
+/** The reply that accepts an export. */
+export const acceptedExportSchema = z.strictObject(fields).meta({ id: 'AcceptedExport', description: 'An export that has been put in line.' });
+
+export const exportSchema = z
+  .strictObject({
+    ...fields,
+    rowCount: countSchema.nullable(),
+    fileSize: countSchema.nullable().describe('Bytes'),
+    sha256: z.string().regex(/^[0-9a-f]{64}$/).nullable(),
+    downloadUrl: z.string().nullable().describe('Set while the file can be downloaded'),
+    error: z.string().nullable().describe('Why it failed'),
+    completedAt: timeSchema.nullable().optional(),
+    expiresAt: timeSchema.nullable().optional(),
+  })
+  .meta({ id: 'Export', description: 'An export with what is known of its file.' });

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { surveyAnalyticsSchema } from './analytics.ts';
+import { countSchema, idSchema, timeSchema } from './common.ts';
+import { answerSchema } from './responses.ts';
+import { surveyStatusSchema } from './surveys.ts';
+
+export const liveTicketSchema = z
+  .strictObject({ ticket: z.string(), expiresIn: z.number().int().min(1).optional().describe('Seconds that it can be used, once') })
+  .meta({ id: 'LiveTicket', description: 'Opens the WebSocket: `{base_url}/live?ticket=…`.' });
+
+export const liveChannels = ['responses', 'analytics', 'status'] as const;
+const channelSchema = z.enum(liveChannels);
+
+/** What a client may send over the WebSocket. */
+export const liveClientMessageSchema = z
+  .discriminatedUnion('type', [
+    z.strictObject({
+      type: z.literal('subscribe'),
+      surveyId: idSchema,
+      channels: z.array(channelSchema).min(1),
+      after: z.string().max(200).optional().describe('The last cursor seen: what was missed since is sent first'),
+    }),
+    z.strictObject({ type: z.literal('unsubscribe'), surveyId: idSchema, channels: z.array(channelSchema).min(1).optional() }),
+    z.strictObject({ type: z.literal('ping') }),
+  ])
+  .meta({ id: 'LiveClientMessage', description: 'From the client.' });
+
+/** What the service sends over the WebSocket. */
+export const liveServerMessageSchema = z
+  .discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('subscribed'), surveyId: idSchema, channels: z.array(channelSchema), cursor: z.string().optional() }),
+    z.strictObject({ type: z.literal('unsubscribed'), surveyId: idSchema }),
+    z.strictObject({
+      type: z.literal('response'),
+      surveyId: idSchema,
+      responseId: idSchema,
+      isComplete: z.boolean(),
+      submittedAt: timeSchema,
+      answers: z.array(answerSchema),
+      cursor: z.string(),
+    }),
+    surveyAnalyticsSchema.extend({ type: z.literal('analytics'), surveyId: idSchema }),
+    z.strictObject({ type: z.literal('status'), surveyId: idSchema, status: surveyStatusSchema, reason: z.string().nullable() }),
+    z.strictObject({ type: z.literal('lagged'), surveyId: idSchema.optional(), skipped: countSchema }),
+    z.strictObject({ type: z.literal('pong') }),
+    z.strictObject({ type: z.literal('error'), code: z.string(), message: z.string(), surveyId: idSchema.optional() }),
+  ])
+  .meta({ id: 'LiveServerMessage', description: 'From the service. `analytics` comes at most once a second.' });

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { questionTypeNames, registry, type QuestionTypeName } from '../../domain/questions/registry.ts';
+import { countSchema, idSchema } from './common.ts';
+
+export const questionTypeSchema = z.enum(questionTypeNames).meta({ id: 'QuestionType', description: 'What kind of question it is; see the table of types in the description of the Questions tag.' });
+
+export const optionSchema = z
+  .strictObject({ id: idSchema, text: z.string().describe('The label'), value: z.string().describe('The stored value, unique in the question') })
+  .meta({ id: 'Option', description: 'Something to choose; answers name its `id`.' });
+
+export const matrixRowSchema = z
+  .strictObject({ id: idSchema, text: z.string(), value: z.string() })
+  .meta({ id: 'MatrixRow', description: 'A row of a MATRIX; answers name its `id` as `rowId`.' });
+
+const settingsSchema = z
+  .record(z.string(), z.unknown())
+  .meta({ id: 'QuestionSettings', description: 'What can be set depends on the type; every setting is shown, defaults too. The rows of a MATRIX are `rows`.' });
+
+const fields = {
+  id: idSchema,
+  type: questionTypeSchema,
+  text: z.string().describe('The wording'),
+  description: z.string().nullable(),
+  isRequired: z.boolean(),
+  order: countSchema.describe('Zero-based place in the survey'),
+  options: z.array(optionSchema).describe('In the order shown; empty for types without options'),
+  settings: settingsSchema,
+};
+
+type Typed = { type: QuestionTypeName; settings: Record<string, unknown>; options: readonly unknown[] };
+
+/** Holds the settings and options against what the type says of itself. */
+function assertTyped({ type, settings, options }: Typed, context: z.core.$RefinementCtx): void {
+  const { rows, ...rest } = settings;
+  const { hasRows, optionSource, settings: own } = registry[type];
+  const report = (path: (string | number)[], message: string) => void context.addIssue({ code: 'custom', path, message });
+  if (!own.safeParse(hasRows ? rest : settings).success) report(['settings'], `these are no settings of ${type}`);
+  if (hasRows && !z.array(matrixRowSchema).min(1).safeParse(rows).success) report(['settings', 'rows'], 'must be rows');
+  if (optionSource === 'none' && options.length > 0) report(['options'], `${type} has no options`);
+  if (optionSource !== 'none' && options.length === 0) report(['options'], `${type} has options`);
+}
+
+export const questionSchema = z
+  .strictObject({ ...fields, surveyId: idSchema })
+  .superRefine(assertTyped)
+  .meta({ id: 'Question', description: 'A question of a survey.' });
+
+export const publicQuestionSchema = z
+  .strictObject(fields)
+  .superRefine(assertTyped)
+  .meta({ id: 'PublicQuestion', description: 'A question as a respondent sees it.' });

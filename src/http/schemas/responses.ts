@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { idSchema, languageSchema, timeSchema } from './common.ts';
+
+/** Numbers that come back as they were sent: finite, and whole ones within 2^53 − 1. */
+const exactNumber = z.number().refine((value) => !Number.isInteger(value) || Number.isSafeInteger(value), 'must be a number that can be represented exactly');
+
+const valueFields = ['textValue', 'numberValue', 'optionId'] as const;
+const exactlyOneValue = { oneOf: valueFields.map((name) => ({ required: [name] })) };
+type Valued = Partial<Record<(typeof valueFields)[number], unknown>>;
+const hasOneValue = (answer: Valued): boolean => valueFields.filter((name) => answer[name] !== undefined).length === 1;
+const oneValueMessage = 'must have exactly one of textValue, numberValue and optionId';
+
+export const answerSchema = z
+  .strictObject({
+    questionId: idSchema,
+    textValue: z.string().optional(),
+    numberValue: exactNumber.optional(),
+    optionId: idSchema.optional(),
+    rowId: idSchema.optional().describe('MATRIX: the row'),
+    rank: z.number().int().min(1).optional().describe('RANKING: the place, 1 is best'),
+  })
+  .refine(hasOneValue, oneValueMessage)
+  .meta({ id: 'Answer', description: 'One value; several values of a question are several answers with the same `questionId`.', ...exactlyOneValue });
+
+export const responseSchema = z
+  .strictObject({
+    id: idSchema,
+    surveyId: idSchema,
+    surveyVersion: z.number().int().min(1).describe('The version of the survey that was answered'),
+    answers: z.array(answerSchema),
+    isComplete: z.boolean(),
+    submittedAt: timeSchema.describe('When it was first accepted'),
+    completedAt: timeSchema.nullable(),
+    durationSeconds: z.number().min(0).max(2_592_000).nullable().describe('From `startedAt` to `submittedAt`, held between 0 and 30 days; null without a start'),
+    language: languageSchema,
+    respondent: z.string().nullable(),
+    metadata: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'Response', description: 'A submitted set of answers.' });
+
+export const submissionReplySchema = z
+  .strictObject({
+    responseId: idSchema,
+    isComplete: z.boolean(),
+    submittedAt: timeSchema,
+    resumeToken: z.string().optional().describe('With an incomplete one: opens it to later submissions'),
+  })
+  .refine(({ isComplete, resumeToken }) => isComplete === (resumeToken === undefined), 'an incomplete submission, and no other, has a resumeToken')
+  .meta({ id: 'SubmissionReply', description: 'Sent once the submission is on disk.' });
+
+export const submittedAnswerSchema = z
+  .strictObject({
+    questionId: z.string(),
+    textValue: z.string().optional(),
+    numberValue: exactNumber.optional(),
+    optionId: z.string().optional(),
+    rowId: z.string().optional().describe('MATRIX: the row'),
+    rank: exactNumber.optional().describe('RANKING: the place, 1 is best; without it the order of the answers counts'),
+  })
+  .refine(hasOneValue, oneValueMessage)
+  .meta({ id: 'SubmittedAnswer', description: 'Exactly one value field, the one that fits the question; several values are several answers.', ...exactlyOneValue });
+
+const startTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+/** The body of a submission as documented; the route reads it by hand (domain/submission), and a test holds the two against each other. */
+export const submissionBodySchema = z
+  .strictObject({
+    answers: z.array(submittedAnswerSchema).max(5000),
+    isComplete: z.boolean().default(true).describe('`false` saves progress: missing required answers are not asked for'),
+    responseId: idSchema.optional().describe('A UUID made by the client, or that of the response being continued'),
+    resumeToken: z.string().max(200).optional().describe('From the reply to the incomplete submission that this one continues'),
+    startedAt: z
+      .string()
+      .max(40)
+      .refine((text) => startTime.test(text) && !Number.isNaN(Date.parse(text)), 'must be an ISO 8601 time with its zone')
+      .optional()
+      .meta({ format: 'date-time' }),
+    respondent: z.string().refine((text) => [...text].length <= 200, 'must have at most 200 characters').optional().describe('At most 200 characters; refused for anonymous surveys'),
+    metadata: z
+      .record(z.string().min(1).max(100), z.string().max(1000))
+      .refine((pairs) => Object.keys(pairs).length <= 20, 'must have at most 20 pairs')
+      .optional()
+      .describe('At most 20 pairs'),
+    language: languageSchema.optional(),
+    surveyToken: z.string().max(200).optional().describe('The token of a PRIVATE survey; the header X-Survey-Token goes before it'),
+  })
+  .meta({
+    id: 'Submission',
+    description: 'Answers to a survey, whole or in part.',
+    examples: [{ answers: [{ questionId: '0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d10', numberValue: 9 }], startedAt: '2026-01-15T09:30:00.000Z', language: 'en' }],
+  });

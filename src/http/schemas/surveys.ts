@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { surveyStatuses } from '../../domain/survey.ts';
+import { countSchema, idSchema, languageSchema, timeSchema } from './common.ts';
+import { publicQuestionSchema, questionSchema } from './questions.ts';
+
+export const surveyStatusSchema = z.enum(surveyStatuses).meta({ id: 'SurveyStatus', description: 'Every status may be set from every other. Only an ACTIVE survey takes responses.' });
+export const visibilitySchema = z.enum(['PUBLIC', 'PRIVATE']).meta({ id: 'Visibility', description: 'A PRIVATE survey takes submissions only with its token.' });
+
+const fields = {
+  id: idSchema,
+  title: z.string(),
+  description: z.string().nullable(),
+  status: surveyStatusSchema,
+  isAnonymous: z.boolean().describe('No address, user agent or respondent is stored anywhere'),
+  visibility: visibilitySchema,
+  responseQuota: z.number().int().min(1).nullable().describe('The survey closes when so many complete responses are in'),
+  submissionRateLimit: z.number().int().min(1).nullable().describe('Submissions a minute for one client address; null: the general limit'),
+  startsAt: timeSchema.nullable(),
+  endsAt: timeSchema.nullable(),
+  aiEnabled: z.boolean(),
+  language: languageSchema,
+  retentionDays: z.number().int().min(1).nullable().describe('Responses older than this are erased; null: the general setting'),
+  createdAt: timeSchema,
+  updatedAt: timeSchema,
+  publishedAt: timeSchema.nullable(),
+  closedAt: timeSchema.nullable(),
+  responseCount: countSchema.describe('Complete and partial responses'),
+  ownerId: idSchema,
+  version: z.number().int().min(1).describe('A new one for every change of wording, question or option'),
+};
+
+const accessToken = z.string().optional().describe('Of a PRIVATE survey, for X-Survey-Token; shown to those who may edit it');
+
+export const surveySchema = z.strictObject({ ...fields, accessToken }).meta({ id: 'Survey', description: 'A survey without its questions.' });
+
+export const surveyListItemSchema = z.strictObject(fields).meta({ id: 'SurveyListItem', description: 'A survey as lists show it.' });
+
+export const surveyWithQuestionsSchema = z
+  .strictObject({ ...fields, accessToken, questions: z.array(questionSchema).max(500) })
+  .meta({ id: 'SurveyWithQuestions', description: 'A survey with its questions in order.' });
+
+export const directionSchema = z.enum(['ltr', 'rtl']).meta({ id: 'Direction', description: 'The way the language is written: `rtl` for ar and he.' });
+
+export const publicSurveySchema = z
+  .strictObject({
+    id: idSchema,
+    title: z.string(),
+    description: z.string().nullable(),
+    language: languageSchema.describe('The language of the texts here'),
+    direction: directionSchema,
+    languages: z.array(languageSchema).describe('All languages that the survey can be read in'),
+    isAnonymous: z.boolean(),
+    endsAt: timeSchema.nullable(),
+    version: z.number().int().min(1),
+    questions: z.array(publicQuestionSchema),
+  })
+  .meta({ id: 'PublicSurvey', description: 'What a respondent needs to see of an open survey.' });
+
+const translatedText = z.strictObject({ id: idSchema, text: z.string() });
+
+export const translationSchema = z
+  .strictObject({
+    language: languageSchema,
+    direction: directionSchema,
+    title: z.string().optional(),
+    description: z.string().optional(),
+    questions: z.array(
+      z.strictObject({
+        id: idSchema,
+        text: z.string().optional(),
+        description: z.string().optional(),
+        options: z.array(translatedText).optional(),
+        rows: z.array(translatedText).optional(),
+      }),
+    ),
+    updatedAt: timeSchema.optional(),
+  })
+  .meta({ id: 'Translation', description: 'The texts of a survey in another language; what is left out is shown in the survey’s own.' });

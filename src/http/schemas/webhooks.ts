@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { countSchema, idSchema, timeSchema } from './common.ts';
+
+export const webhookEvents = ['response.submitted', 'response.completed', 'survey.published', 'quota.reached'] as const;
+export const webhookEventSchema = z.enum(webhookEvents).meta({ id: 'WebhookEvent', description: 'What happened.' });
+
+const fields = {
+  id: idSchema,
+  url: z.string().meta({ format: 'uri' }),
+  events: z.array(webhookEventSchema).min(1),
+  surveyId: idSchema.nullable().describe('Null: all surveys that the owner may see'),
+  description: z.string().nullable(),
+  isActive: z.boolean(),
+  ownerId: idSchema.optional(),
+  disabledAt: timeSchema.nullable().optional(),
+  disabledReason: z.string().nullable().optional().describe('Why the service switched it off: the endpoint said 410, or failed for five days'),
+  createdAt: timeSchema,
+  updatedAt: timeSchema,
+};
+
+export const webhookSchema = z.strictObject(fields).meta({ id: 'Webhook', description: 'An endpoint that is told of events.' });
+
+export const webhookWithSecretSchema = z
+  .strictObject({ ...fields, secret: z.string().startsWith('whsec_').describe('Signs the deliveries; shown only here') })
+  .meta({ id: 'WebhookWithSecret', description: 'An endpoint with its secret, at creation and after a rotation.' });
+
+export const attemptSchema = z
+  .strictObject({
+    at: timeSchema,
+    httpStatus: z.number().int().nullable().describe('Null without a reply'),
+    latencyMs: z.number().min(0),
+    response: z.string().nullable().describe('The first 4 KiB of the reply'),
+    error: z.string().nullable(),
+  })
+  .meta({ id: 'DeliveryAttempt', description: 'One try to deliver.' });
+
+export const deliverySchema = z
+  .strictObject({
+    id: idSchema,
+    event: webhookEventSchema,
+    webhookId: idSchema,
+    status: z.enum(['PENDING', 'DELIVERED', 'FAILED']),
+    attempts: z.array(attemptSchema),
+    nextAttemptAt: timeSchema.nullable(),
+    createdAt: timeSchema.optional(),
+  })
+  .meta({ id: 'Delivery', description: 'An event on its way to an endpoint, with all attempts.' });
+
+export const replaySchema = z
+  .strictObject({ webhookId: idSchema, since: timeSchema, until: timeSchema, deliveries: countSchema.describe('How many are sent again') })
+  .meta({ id: 'Replay', description: 'Deliveries of a span of time that are sent again.' });
+
+const surveyResponse = z.strictObject({ surveyId: idSchema, responseId: idSchema });
+
+/** The body that an endpoint receives. */
+export const webhookBodySchema = z
+  .discriminatedUnion('event', [
+    z.strictObject({ event: z.literal('response.submitted'), timestamp: timeSchema, data: surveyResponse }),
+    z.strictObject({ event: z.literal('response.completed'), timestamp: timeSchema, data: surveyResponse }),
+    z.strictObject({ event: z.literal('survey.published'), timestamp: timeSchema, data: z.strictObject({ surveyId: idSchema, title: z.string(), publishedAt: timeSchema }) }),
+    z.strictObject({
+      event: z.literal('quota.reached'),
+      timestamp: timeSchema,
+      data: z.strictObject({ surveyId: idSchema, quota: z.number().int().min(1), responseCount: countSchema, reachedAt: timeSchema }),
+    }),
+  ])
+  .meta({ id: 'WebhookBody', description: 'What an endpoint receives. Headers and signature follow Standard Webhooks.' });
