@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Everything derived from SECRETS_KEY; each purpose has a key of its own (HKDF-SHA-256, RFC 5869). */
@@ -63,11 +63,17 @@ export function keptSecret(dataDir: string, name: string, make: () => string = (
   const folder = join(dataDir, 'keys');
   const path = join(folder, name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  try {
-    // `wx`: of two processes that start together one writes, the other reads.
-    writeFileSync(path, make(), { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  if (!existsSync(path)) {
+    const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
+    writeFileSync(draft, make(), { mode: 0o600 });
+    try {
+      // A link appears whole or not at all: of processes that start together one gives the secret, and none reads half of it.
+      linkSync(draft, path);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    } finally {
+      rmSync(draft, { force: true });
+    }
   }
   return readFileSync(path, 'utf8').trim();
 }

@@ -1,5 +1,7 @@
 import { hostname } from 'node:os';
 import { createCore } from './actors/core.ts';
+import { ensureFirstAdmin } from './auth/first-admin.ts';
+import { createPasswords } from './auth/passwords.ts';
 import { createHttp } from './http/http.ts';
 import { newId } from './ids.ts';
 import type { Log } from './log.ts';
@@ -7,6 +9,7 @@ import { createMetrics } from './metrics.ts';
 import { startJobs } from './pipelines/jobs.ts';
 import { createSecrets, keptSecret } from './secrets.ts';
 import type { Role, Settings } from './settings.ts';
+import { createUserStore } from './stores/postgres/users.ts';
 import { openStores, type StoreUrls } from './stores/stores.ts';
 
 export type { StoreUrls } from './stores/stores.ts';
@@ -41,10 +44,12 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const stores = await openStores({ urls, settings, log, metrics });
   const core = createCore({ settings, stores, uploads: noUploads, metrics, secrets, log });
   await core.listen();
+  const users = createUserStore(stores.sql);
+  const created = await ensureFirstAdmin({ users, hash: createPasswords().hash, newId: () => newId() }, { email: settings.adminEmail, password: settings.adminPassword });
   const http = roles.includes('http') ? await createHttp({ settings, stores, core, metrics, secrets, log, isPortShared: options.isPortShared }) : undefined;
   const jobs = startJobs({ roles, stores, core, metrics, log, name: `${hostname()}-${process.pid}-${newId().slice(-8)}` });
   return {
-    createdAdmin: http?.createdAdmin,
+    createdAdmin: created.createdPassword === undefined ? undefined : { email: settings.adminEmail, password: created.createdPassword },
     start: async () => (http ? http.listen(settings.host, settings.port) : 0),
     async stop(deadlineMs) {
       await http?.drain(deadlineMs - afterHttpMs);

@@ -33,7 +33,6 @@ export async function createHttp(options: HttpOptions) {
   assertNativeServer();
   const { settings, stores, core, metrics, secrets, log } = options;
   const people = await createPeople({ sql: stores.sql, redis: stores.sharedRedis, secrets, log, settings, nowMs: core.now, newId: () => newId() });
-  const created = await people.ensureFirstAdmin({ email: settings.adminEmail, password: settings.adminPassword });
   const limits = createLimits({ redis: stores.sharedRedis, auth: settings.rateLimits.auth, api: settings.rateLimits.api, processCount: settings.workers, log });
   const access = createSurveyAccess({
     surveys: stores.surveys,
@@ -45,7 +44,6 @@ export async function createHttp(options: HttpOptions) {
     addressOf: createAddressReader(settings.trustedProxies), corsOrigins: settings.corsOrigins, isPortShared: options.isPortShared, log, metrics,
   });
   return {
-    createdAdmin: created.createdPassword === undefined ? undefined : { email: settings.adminEmail, password: created.createdPassword },
     listen: server.listen,
     drain: server.drain,
   };

@@ -45,7 +45,6 @@ describe('kill -9 under load', () => {
     const admin = await adminClient(service);
     const survey = await admin.create('/surveys', { title: 'Chaos', status: 'ACTIVE' });
     const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'NUMBER', text: 'n' });
-    const port = String(service.port);
     const acknowledged = new Map<string, number>();
     let failedCalls = 0;
     let isOver = false;
@@ -91,7 +90,7 @@ describe('kill -9 under load', () => {
         // it ended with its parent
       }
     }
-    service = await start({ PORT: port });
+    service = await start();
     const again = acknowledged.size + 300;
     await eventually(() => assert.ok(acknowledged.size >= again), 60_000);
     isOver = true;

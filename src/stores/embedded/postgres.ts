@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
 import type { Log } from '../../log.ts';
@@ -48,8 +49,24 @@ export async function startPostgres({ dir, ports, env, log }: PostgresOptions): 
       isReady: () => ensureDatabase(urlOf('postgres')),
       readyTimeoutMs,
     };
-    return { ...(await superviseChild(plan, log)), url: urlOf(database) };
+    return { ...(await patiently(() => superviseChild(plan, log))), url: urlOf(database) };
   });
+}
+
+const patienceMs = 10_000;
+const againMs = 250;
+
+/** A postmaster that was killed a moment ago still holds its lock file until the system has cleared it away. */
+async function patiently<T>(start: () => Promise<T>): Promise<T> {
+  const until = Date.now() + patienceMs;
+  for (;;) {
+    try {
+      return await start();
+    } catch (error) {
+      if (!reasonOf(error).includes('postmaster.pid') || Date.now() > until) throw error;
+    }
+    await delay(againMs);
+  }
 }
 
 function settings(port: number): string[] {
