@@ -22,8 +22,6 @@ export function isPostgresAway(error: unknown): boolean {
 export function createPostgres(url: string, { log, poolSize = 10 }: { log: Log; poolSize?: number }): Sql {
   return postgres(url, {
     max: poolSize,
-    // Its query on connecting is not watched by the library: a reset during it would be nobody's rejection.
-    fetch_types: false,
     connect_timeout: 5,
     idle_timeout: 300,
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
