@@ -42,7 +42,7 @@ const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 export async function startService({ env = {}, dataDir }: ServiceOptions = {}): Promise<RunningService> {
   const folder = dataDir ?? temporaryDataDir();
   const shared = dataDir === undefined ? sharedStoreUrls() : {};
-  const child = spawn(process.execPath, ['--enable-source-maps', main], {
+  const child = spawn(process.execPath, ['--enable-source-maps', ...profilerFlags(), main], {
     env: {
       ...cleanEnvironment(), UWS_HTTP_MAX_HEADERS_SIZE: '16384', PORT: '0', DATA_DIR: folder, ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: adminPassword,
       RATE_LIMIT_AUTH: '100000', RATE_LIMIT_SUBMIT: '10000000', RATE_LIMIT_API: '10000000', LOG_LEVEL: 'info', ...shared, ...env,
@@ -63,6 +63,12 @@ export async function startService({ env = {}, dataDir }: ServiceOptions = {}): 
     await exited;
   };
   return { origin, base: `${origin}/api/v1`, port: Number(new URL(origin).port), dataDir: folder, pid: child.pid ?? 0, logs: output.logs, printed: output.printed, stop, kill, exited };
+}
+
+/** SERVICE_PROFILE_DIR=folder writes a CPU profile of the service there when it stops. */
+function profilerFlags(): string[] {
+  const folder = process.env['SERVICE_PROFILE_DIR'];
+  return folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : [];
 }
 
 /** Starts a service that is expected to refuse; gives its exit code and what it said. */
