@@ -49,3 +49,13 @@ export const problemSchema = z
       .describe('VALIDATION_ERROR: the findings, at most 20. Otherwise an object, with `reason` for CONFLICT'),
   })
   .meta({ id: 'Problem', description: 'The body of every refusal.' });
+
+const healthResult = z.enum(['ok', 'failed', 'timed out']);
+
+export const healthSchema = z
+  .strictObject({
+    status: z.literal('ready'),
+    checks: z.record(z.string(), healthResult).describe('What was looked at'),
+    degraded: z.array(z.string()).describe('What is missing although submissions are taken'),
+  })
+  .meta({ id: 'Health', description: 'How the service is.' });

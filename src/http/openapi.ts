@@ -1,0 +1,126 @@
+import type { DescribedRoute } from './reference/described-route.ts';
+import { examples } from './reference/examples.ts';
+import { parametersOf } from './reference/parameters.ts';
+import { headers, repliesOf } from './reference/replies.ts';
+import { createSchemaBook, type JsonSchema, type SchemaBook } from './reference/schema-book.ts';
+import { introduction, tagTexts } from './reference/text.ts';
+import type { Access, Route } from './route.ts';
+import { problemSchema } from './schemas/common.ts';
+import { liveClientMessageSchema, liveServerMessageSchema } from './schemas/live.ts';
+import { webhookBodySchema } from './schemas/webhooks.ts';
+import { basePath } from './server.ts';
+
+export interface OpenApiOptions {
+  /** The routes below the base address. */
+  routes: readonly DescribedRoute[];
+  /** Routes at the root that are worth describing. */
+  rootRoutes?: readonly DescribedRoute[];
+  /** Where the service is reached; without it the document says so relative to itself. */
+  publicUrl?: string | undefined;
+  version: string;
+}
+
+export interface OpenApiDocument {
+  openapi: '3.1.0';
+  info: { title: string; version: string; description: string; license: { name: string; identifier: string } };
+  servers: { url: string; description?: string }[];
+  tags: { name: string; description?: string }[];
+  security: JsonSchema[];
+  paths: Record<string, Record<string, unknown>>;
+  webhooks: Record<string, unknown>;
+  components: Record<'schemas' | 'responses' | 'headers' | 'securitySchemes', Record<string, unknown>>;
+}
+
+/** Describes the interface (OpenAPI 3.1.0) from its routes. */
+export function createOpenApi({ routes, rootRoutes = [], publicUrl = '', version }: OpenApiOptions): OpenApiDocument {
+  const book = createSchemaBook();
+  const problems = new Map<string, JsonSchema>();
+  const origin = publicUrl.replace(/\/+$/, '');
+  book.reply(problemSchema);
+  const webhooks = webhooksOf(book);
+  book.reply(liveServerMessageSchema);
+  const all = [...routes, ...rootRoutes];
+  // Every reply before any body: see the schema book.
+  const replies = new Map(all.map((route) => [route, repliesOf(route, book, problems)]));
+  book.body(liveClientMessageSchema);
+  const operation = (route: DescribedRoute) => operationOf(route, book, replies.get(route) ?? {});
+  const paths = { ...pathsOf(routes, operation), ...pathsOf(rootRoutes, operation, { servers: [{ url: origin === '' ? '/' : origin }] }) };
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Survey service', version, description: introduction(), license: { name: 'MIT', identifier: 'MIT' } },
+    servers: [{ url: origin + basePath }],
+    tags: [...new Set(all.map(({ tag }) => tag))].map((name) => ({ name, ...(tagTexts[name] && { description: tagTexts[name]() }) })),
+    security: [{ bearer: [] }],
+    paths,
+    webhooks,
+    components: {
+      schemas: book.all(),
+      responses: Object.fromEntries(problems),
+      headers,
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An access token from POST /auth/login, or an API key (`sk_…`).' } },
+    },
+  };
+}
+
+function pathsOf(routes: readonly DescribedRoute[], operation: (route: DescribedRoute) => JsonSchema, shared: JsonSchema = {}): OpenApiDocument['paths'] {
+  const paths: OpenApiDocument['paths'] = {};
+  for (const route of routes) (paths[route.path] ??= { ...shared })[route.method.toLowerCase()] = operation(route);
+  return paths;
+}
+
+function operationOf(route: DescribedRoute, book: SchemaBook, responses: JsonSchema): JsonSchema {
+  const parameters = parametersOf(route);
+  const body = requestBodyOf(route, book);
+  return {
+    operationId: operationIdOf(route),
+    tags: [route.tag],
+    summary: route.summary,
+    description: [route.description, rightText(route.access)].filter((text) => text !== undefined).join('\n\n'),
+    ...(route.access.kind === 'public' && { security: route.takesBearer ? [{}, { bearer: [] }] : [] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: body }),
+    responses,
+  };
+}
+
+/** `GET /surveys/{id}/members` → `getSurveysByIdMembers`. */
+function operationIdOf({ method, path }: Route): string {
+  const words = path.split(/[/.-]/).filter((word) => word !== '').map((word) => word.replace(/^\{(\w)(\w*)\}$/, (_, first: string, rest: string) => `By${first.toUpperCase()}${rest}`));
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+function rightText(access: Access): string | undefined {
+  switch (access.kind) {
+    case 'public':
+      return undefined;
+    case 'user':
+      return 'For everybody who is signed in.';
+    case 'editor':
+      return 'For an ADMIN or EDITOR.';
+    case 'admin':
+      return 'For an ADMIN.';
+    case 'survey':
+      return { read: 'For those who may read the survey.', edit: 'For those who may edit the survey.', own: 'For the survey’s owner, and an ADMIN.' }[access.right];
+  }
+}
+
+function requestBodyOf(route: DescribedRoute, book: SchemaBook): JsonSchema | undefined {
+  if (!route.body) return route.bodyKind === 'raw' ? { required: true, description: 'The file itself, with its Content-Type.', content: { '*/*': {} } } : undefined;
+  const example = examples[`${route.method} ${route.path}`];
+  return { required: route.isBodyOptional !== true, content: { 'application/json': { schema: book.body(route.body), ...(example !== undefined && { example }) } } };
+}
+
+/** What endpoints of webhooks receive, by event. */
+function webhooksOf(book: SchemaBook): OpenApiDocument['webhooks'] {
+  return Object.fromEntries(webhookBodySchema.options.map((option) => [
+    option.shape.event.value,
+    {
+      post: {
+        operationId: `on${option.shape.event.value.replace(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}`,
+        summary: `The event ${option.shape.event.value}`,
+        requestBody: { required: true, content: { 'application/json': { schema: book.reply(option) } } },
+        responses: { '2XX': { description: 'Received. Anything else, and silence for 15 seconds, is tried again later.' } },
+      },
+    },
+  ]));
+}

@@ -1,0 +1,63 @@
+import type { z } from 'zod';
+import type { Route } from '../route.ts';
+import { emit, type JsonSchema } from './schema-book.ts';
+
+export interface Parameter {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  required?: boolean;
+  description?: string;
+  schema: JsonSchema;
+}
+
+/** The parameters of a route: those in its path, its query and the headers that such a route looks at. */
+export function parametersOf(route: Route): Parameter[] {
+  return [...pathParameters(route.path), ...(route.query ? queryParameters(route.query) : []), ...headerParameters(route)];
+}
+
+function pathParameters(path: string): Parameter[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name, in: 'path', required: true, schema: name === 'id' || name.endsWith('Id') ? { type: 'string', format: 'uuid' } : { type: 'string' },
+  }));
+}
+
+/**
+ * A query arrives as text, so its schemas take text and make something of it: the input says what may be written, the output what
+ * it means. Numbers and flags are shown by their meaning.
+ */
+function queryParameters(schema: z.ZodType): Parameter[] {
+  const written = propertiesOf(emit(schema, 'input').root);
+  const meant = propertiesOf(emit(schema, 'output').root);
+  const { required } = emit(schema, 'input').root;
+  return Object.entries(written).map(([name, property]): Parameter => {
+    const { description, ...shown } = plainest(property, meant[name] ?? {});
+    return {
+      name, in: 'query', ...(typeof description === 'string' && { description }),
+      ...(Array.isArray(required) && required.includes(name) && { required: true }), schema: shown,
+    };
+  });
+}
+
+const propertiesOf = (schema: JsonSchema) => (schema['properties'] ?? {}) as Record<string, JsonSchema>;
+
+function plainest(written: JsonSchema, meant: JsonSchema): JsonSchema {
+  const kept = { ...(written['description'] !== undefined && { description: written['description'] }), ...(written['default'] !== undefined && { default: written['default'] }) };
+  if (meant['type'] === 'number' || meant['type'] === 'integer') return { ...meant, ...kept, type: isWhole(written) ? 'integer' : meant['type'] };
+  if (String(written['enum']) === 'true,false') return { type: 'boolean', ...kept };
+  const list = Array.isArray(written['anyOf']) ? (written['anyOf'] as JsonSchema[]).find(({ type }) => type === 'array') : undefined;
+  return list ? { ...list, ...kept } : written;
+}
+
+const isWhole = ({ pattern }: JsonSchema): boolean => typeof pattern === 'string' && pattern.startsWith('^\\d');
+
+function headerParameters(route: Route): Parameter[] {
+  const header = (name: string, description: string, schema: JsonSchema = { type: 'string' }): Parameter => ({ name, in: 'header', description, schema });
+  if (route.limit === 'submit')
+    return [
+      header('Idempotency-Key', 'Makes repeats safe: the same key with the same body gives the same reply', { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' }),
+      header('X-Survey-Token', 'The token of a PRIVATE survey'),
+    ];
+  if (route.bodyKind === 'raw') return [header('X-Filename', 'The file’s name, percent-encoded if it is not plain ASCII')];
+  if (route.replyMediaType === 'text/event-stream') return [header('Last-Event-ID', 'What was missed since is sent first')];
+  return route.replyMediaType === 'application/octet-stream' ? [header('Range', 'One range of bytes')] : [];
+}

@@ -1,0 +1,41 @@
+import { problemTable, type ProblemCode } from '../../errors.ts';
+import type { Route } from '../route.ts';
+import type { DescribedRoute } from './described-route.ts';
+
+const aiCodes: readonly ProblemCode[] = ['AI_DISABLED', 'AI_NOT_CONFIGURED', 'AI_KEY_INVALID', 'AI_RATE_LIMITED', 'AI_MODEL_UNAVAILABLE', 'AI_PROVIDER_ERROR'];
+const allCodes = Object.keys(problemTable) as ProblemCode[];
+
+/** The codes that a call of the route can be refused with, in the order of the problem table; they follow from how it is declared. */
+export function refusalsOf(route: DescribedRoute): ProblemCode[] {
+  const codes = new Set<ProblemCode>(['INTERNAL_ERROR', ...(route.refusals ?? []), ...callerCodes(route), ...inputCodes(route)]);
+  // Every counted call asks a store.
+  if (route.limit !== 'none') codes.add('RATE_LIMITED').add('SERVICE_UNAVAILABLE');
+  if (route.tag === 'AI') for (const code of aiCodes) codes.add(code);
+  return allCodes.filter((code) => codes.has(code));
+}
+
+const isChange = ({ method }: Route): boolean => method !== 'GET';
+const isSubmission = ({ limit }: Route): boolean => limit === 'submit';
+
+/** What the caller's standing, and that of the thing called, can lead to. */
+function callerCodes(route: Route): ProblemCode[] {
+  const { access } = route;
+  const codes: ProblemCode[] = [];
+  if (access.kind !== 'public' || route.limit === 'auth') codes.push('UNAUTHORIZED');
+  const mayLackRights = access.kind === 'admin' || access.kind === 'editor' || (access.kind === 'survey' && access.right !== 'read');
+  if (mayLackRights || (isChange(route) && access.kind !== 'public') || isSubmission(route)) codes.push('FORBIDDEN');
+  if (route.path.includes('{')) codes.push('NOT_FOUND');
+  const isFile = route.replyMediaType !== undefined && access.kind === 'survey';
+  if ((isChange(route) && access.kind !== 'public') || isSubmission(route) || isFile) codes.push('CONFLICT');
+  return codes;
+}
+
+/** What the query and the body can be refused for. */
+function inputCodes(route: Route): ProblemCode[] {
+  const codes: ProblemCode[] = [];
+  const takesBody = route.method === 'POST' || route.method === 'PUT';
+  if (route.query || takesBody) codes.push('VALIDATION_ERROR');
+  if (takesBody) codes.push('PAYLOAD_TOO_LARGE');
+  if (takesBody && (route.body || route.bodyKind === 'raw')) codes.push('UNSUPPORTED_MEDIA_TYPE');
+  return codes;
+}

@@ -1,0 +1,79 @@
+import { problemTable, type ProblemCode } from '../../errors.ts';
+import type { Route } from '../route.ts';
+import { acceptedJobSchema } from '../schemas/ai.ts';
+import { paginationSchema } from '../schemas/common.ts';
+import type { DescribedRoute } from './described-route.ts';
+import { refusalsOf } from './refusals.ts';
+import type { JsonSchema, SchemaBook } from './schema-book.ts';
+
+const whole: JsonSchema = { type: 'integer', minimum: 0 };
+
+/** The headers that replies carry, as components. */
+export const headers: Readonly<Record<string, { description: string; schema: JsonSchema }>> = {
+  'X-Request-Id': { description: 'Names this call in the service’s logs; the one that was sent, if it has 1 to 64 letters, digits, dots, hyphens and underscores', schema: { type: 'string' } },
+  'X-RateLimit-Limit': { description: 'Calls a minute', schema: whole },
+  'X-RateLimit-Remaining': { description: 'Calls left in this window', schema: whole },
+  'X-RateLimit-Reset': { description: 'Unix seconds at which the window ends', schema: whole },
+  'Retry-After': { description: 'Seconds to wait', schema: whole },
+  'Idempotent-Replayed': { description: '`true` on the reply to a repeat', schema: { const: 'true' } },
+};
+
+export function headersOf(names: readonly string[]) {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+export const standingHeaderNames = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
+
+/** All replies of a route by status; refusals are named components that `problems` collects. */
+export function repliesOf(route: DescribedRoute, book: SchemaBook, problems: Map<string, JsonSchema>): Record<string, JsonSchema> {
+  const standing = route.limit === 'none' ? [] : standingHeaderNames;
+  const names = ['X-Request-Id', ...standing, ...(route.limit === 'submit' ? ['Idempotent-Replayed'] : [])];
+  const replies: Record<string, JsonSchema> = { [String(route.replyStatus)]: { description: descriptions[route.replyStatus] ?? 'Done', headers: headersOf(names), content: contentOf(route, book) } };
+  if (mayTakeLong(route)) replies['202'] ??= { description: 'Goes on behind the reply', headers: headersOf(names), content: json(envelope(book.reply(acceptedJobSchema))) };
+  for (const [status, codes] of byStatus(refusalsOf(route))) replies[status] = { $ref: `#/components/responses/${keepProblem(problems, codes)}` };
+  return replies;
+}
+
+const descriptions: Readonly<Record<number, string>> = { 200: 'Done', 201: 'Created', 202: 'Accepted; the work goes on behind the reply' };
+
+/** Work by an AI provider replies 202 when it takes longer than 20 seconds. */
+export function mayTakeLong({ tag, method, access, path }: Route): boolean {
+  return tag === 'AI' && method === 'POST' && access.kind !== 'admin' && !/\/(accept|reject|save)$/.test(path);
+}
+
+const json = (schema: JsonSchema) => ({ 'application/json': { schema } });
+
+function envelope(data: JsonSchema, pagination?: JsonSchema): JsonSchema {
+  return {
+    type: 'object',
+    required: ['success', 'data', ...(pagination ? ['pagination'] : [])],
+    properties: { success: { const: true }, data, ...(pagination && { pagination }) },
+  };
+}
+
+function contentOf(route: DescribedRoute, book: SchemaBook): JsonSchema {
+  if (route.reply) return json(envelope(book.reply(route.reply), route.isPaged ? book.reply(paginationSchema) : undefined));
+  const mediaType = route.replyMediaType ?? 'application/octet-stream';
+  return { [mediaType]: mediaType.startsWith('text/') ? { schema: { type: 'string' } } : {} };
+}
+
+function byStatus(codes: readonly ProblemCode[]): Map<string, ProblemCode[]> {
+  const grouped = new Map<string, ProblemCode[]>();
+  for (const code of codes) {
+    const status = String(problemTable[code].status);
+    grouped.set(status, [...(grouped.get(status) ?? []), code]);
+  }
+  return grouped;
+}
+
+function keepProblem(problems: Map<string, JsonSchema>, codes: readonly ProblemCode[]): string {
+  const name = codes.join('.');
+  const status = problemTable[codes[0] ?? 'INTERNAL_ERROR'].status;
+  const isWaiting = status === 429 || status === 503;
+  problems.set(name, {
+    description: codes.map((code) => `${code}: ${problemTable[code].message}`).join('. '),
+    headers: headersOf(['X-Request-Id', ...(isWaiting ? ['Retry-After'] : [])]),
+    content: json({ allOf: [{ $ref: '#/components/schemas/Problem' }, { properties: { code: { enum: codes } } }] }),
+  });
+  return name;
+}

@@ -1,0 +1,99 @@
+import { questionTypeNames, registry, type QuestionTypeName } from '../../domain/questions/registry.ts';
+import type { OptionSource } from '../../domain/questions/contract.ts';
+import { problemTable } from '../../errors.ts';
+import { emit, type JsonSchema } from './schema-book.ts';
+
+/** The head of the reference: what holds for every call. */
+export function introduction(): string {
+  return [
+    'Surveys, their questions, public submission of responses, exact analytics, live streams, exports, webhooks and optional AI.',
+    '## Replies',
+    'Success is `{"success": true, "data": …}`; lists add `pagination`. A refusal is `{"success": false, "message", "code", "requestId"}`, with `details` where they help: an array of ' +
+      '`{path, message}` for VALIDATION_ERROR, otherwise an object with `reason`. Creation replies 201 and change 200, both with the whole resource; deletion replies 200 with `{id, deleted: true}`; accepted ' +
+      'work replies 202. New fields may appear in replies: ignore those that you do not know. Unknown fields of a body or query are refused, so that a misspelt one is never silently lost.',
+    '## Ids, times, numbers',
+    'Ids are UUIDs in lower case (version 7 where the service makes them); a malformed id is a 404. Times are ISO 8601 in UTC with milliseconds. Where a date is taken, a time is too; a date as an end includes that ' +
+      'whole UTC day, and its start is that day’s first moment. In JSON, whole numbers past 2^53 − 1 are refused, of duplicate keys the last counts, and bodies are nested at most 16 levels deep. Texts hold no NUL and no lone surrogates.',
+    '## Lists',
+    '`page` counts from 1; `limit` is 20 by default and at most 100 (1000 for responses). Out of range is a VALIDATION_ERROR. A page past the end is empty. Responses also page by `cursor`: take `pagination.nextCursor` until it is null; the ' +
+      'pages then neither repeat nor miss responses while others arrive.',
+    '## Limits',
+    'Sign-in and refresh together count by client address, submissions by client address and survey, everything else by user or API key (by address without a valid one). IPv6 addresses count by their /64. Each window of a minute starts ' +
+      'with its first call. `X-RateLimit-Reset` is in Unix seconds. Past the limit: 429 with `Retry-After`.',
+    '## Rights',
+    'ADMIN: everything. EDITOR: its own surveys and those shared with it. VIEWER: reads the surveys shared with it. What a caller may not know of is a 404; what it may know but not do is a 403. An API key (`sk_…`) acts as its user with the ' +
+      'lesser of both roles.',
+    '## Codes',
+    codeTable(),
+  ].join('\n\n');
+}
+
+function codeTable(): string {
+  const rows = Object.entries(problemTable).map(([code, { status, message }]) => `| ${code} | ${status} | ${message} |`);
+  return ['| code | status | meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** What each group of operations is about; a route's `tag` must be one of these. */
+export const tagTexts: Readonly<Record<string, () => string>> = {
+  Authentication: () => 'Signing in, trading refresh tokens, signing out. Access tokens live 15 minutes and refresh tokens 30 days unless set otherwise; a refresh token is used once.',
+  Users: () => 'For an ADMIN: who can sign in, and with which role.',
+  'API keys': () => 'Keys for programs, each with a role and, if wanted, its own requests a minute.',
+  Members: () => 'With whom a survey is shared.',
+  Audit: () => 'What was done by whom. For an ADMIN.',
+  Surveys: () =>
+    'A survey is a DRAFT until it is published. Only an ACTIVE one takes responses, from `startsAt` to `endsAt` and up to `responseQuota` complete responses. Every status may be set from every other.',
+  Questions: () => `What differs between the types:\n\n${questionTable()}`,
+  Translations: () => 'The texts of a survey in other languages, by hand; what is not translated is shown in the survey’s own language.',
+  Public: () => 'What a respondent may see without a token.',
+  Responses: () => 'Submitting is public; reading needs the right to read the survey. What was accepted is on disk, appears once, and is counted exactly.',
+  Uploads: () => 'Files for FILE_UPLOAD questions: uploaded first, then named by an answer.',
+  Analytics: () => 'Exact counts, never sampled. A submission shows here within two seconds of its acceptance. Percentages of the survey’s head have one decimal; all others full precision.',
+  Exports: () => 'Files of all responses, made behind the reply and kept for seven days.',
+  Webhooks: () =>
+    'Deliveries carry `webhook-id`, `webhook-timestamp` and `webhook-signature` as Standard Webhooks has them, and are repeated with the same `webhook-id` until a 2xx reply (15 s at most). Redirects count as failures, 410 switches the endpoint ' +
+    'off, and so do five days of failure. Private, loopback and special addresses are refused.',
+  AI: () =>
+    'Needs a provider that is set up; everything else works without. Work that takes longer than 20 seconds, or waits for a provider’s limits, replies 202 with a `jobId`. Before a provider sees an answer, personal data is replaced by placeholders; EMAIL and FILE_UPLOAD answers ' +
+    'are never sent.',
+  Live: () =>
+    'A WebSocket at `{base_url}/live?ticket=…` (subprotocol `survey.v1`; a ticket is good for 60 seconds and one use) takes LiveClientMessage and sends LiveServerMessage. `after` replays what was missed in the last ten minutes at least. A reader that is too slow is told ' +
+    '`lagged`. The same comes as server-sent events from `GET /surveys/{id}/live`, with `Last-Event-ID`.',
+  Service: () => 'How the service is. These paths lie beside the base address, not below it.',
+  Reference: () => 'This document.',
+};
+
+const answerTexts: Readonly<Record<QuestionTypeName, string>> = {
+  MULTIPLE_CHOICE: '`optionId`; `textValue` where `allowOther` is set',
+  CHECKBOXES: '`optionId`, one answer for each choice',
+  DROPDOWN: '`optionId`; `textValue` where `allowOther` is set',
+  RATING_SCALE: '`numberValue` on the scale',
+  NPS: '`numberValue`, whole, 0–10',
+  MATRIX: '`rowId` and `optionId`, one answer a row (several where `multiple` is set)',
+  RANKING: '`optionId` and `rank` (1…n), or `optionId`s in order',
+  SHORT_TEXT: '`textValue`',
+  LONG_TEXT: '`textValue`',
+  EMAIL: '`textValue`, a valid address',
+  NUMBER: '`numberValue`',
+  DATE: '`textValue`, YYYY-MM-DD',
+  TIME: '`textValue`, HH:MM or HH:MM:SS',
+  FILE_UPLOAD: '`textValue`, the `uploadId`',
+  SLIDER: '`numberValue` on the scale',
+  YES_NO: '`optionId`, or `textValue` "yes" or "no"',
+  LIKERT_SCALE: '`optionId`, or `numberValue` 1…n',
+};
+
+const optionTexts: Readonly<Record<OptionSource, string>> = { author: 'at least one', default: 'the usual ones by default', fixed: 'made by the service', none: '–' };
+
+function questionTable(): string {
+  const rows = questionTypeNames.map((name) => {
+    const { optionSource, hasRows, settings } = registry[name];
+    const shown = [...(hasRows ? ['`rows` (at least one)'] : []), ...settingTexts(emit(settings, 'input').root)];
+    return `| ${name} | ${optionTexts[optionSource]} | ${shown.length > 0 ? shown.join(', ') : '–'} | ${answerTexts[name]} |`;
+  });
+  return ['| type | options | settings | answer |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function settingTexts(schema: JsonSchema): string[] {
+  const properties = (schema['properties'] ?? {}) as Record<string, JsonSchema>;
+  return Object.entries(properties).map(([name, property]) => `\`${name}\`${property['default'] === undefined ? '' : ` (${JSON.stringify(property['default'])})`}`);
+}

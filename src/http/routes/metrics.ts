@@ -1,0 +1,52 @@
+import { isIP } from 'node:net';
+import { Problem } from '../../errors.ts';
+import { limitKeyOf } from '../client-address.ts';
+import type { Limits } from '../limits.ts';
+import type { Authenticate } from '../principal.ts';
+import type { DescribedRoute } from '../reference/described-route.ts';
+import { route, type Call } from '../route.ts';
+
+export interface MetricsRouteDeps {
+  /** The figures in Prometheus' text format, and its media type; a prom-client registry is one. */
+  registry: { metrics(): Promise<string>; readonly contentType: string };
+  authenticate: Authenticate;
+  limits: Pick<Limits, 'consume'>;
+}
+
+/** `/metrics`, for the root table. */
+export function metricsRoute({ registry, authenticate, limits }: MetricsRouteDeps): DescribedRoute {
+  const declared = route({
+    method: 'GET', path: '/metrics', tag: 'Service', summary: 'Figures for Prometheus',
+    description:
+      'Open to callers on this machine (a loopback address at the socket, and no sign of a proxy in the headers), and to an ADMIN’s token or API key from anywhere. Others get UNAUTHORIZED without a valid token and FORBIDDEN with one of another role.',
+    access: { kind: 'public' }, limit: 'none', reply: null, replyMediaType: 'text/plain', replyStatus: 200,
+    handle: async (call) => {
+      if (!isLocal(call)) await assertAdmin(call, authenticate, limits);
+      return { kind: 'text', status: 200, text: await registry.metrics(), mediaType: registry.contentType, headers: [['cache-control', 'no-store']] };
+    },
+  });
+  return { ...declared, refusals: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'], takesBearer: true };
+}
+
+/** Headers by which a proxy shows itself. */
+const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
+
+/** Without X-Forwarded-For the client's address is the socket's own, whatever proxies are trusted. */
+function isLocal({ address, header }: Pick<Call, 'address' | 'header'>): boolean {
+  return isLoopback(address) && proxyHeaders.every((name) => header(name) === undefined);
+}
+
+/** Takes `::1` in every spelling; IPv4 addresses in IPv6 form are plain by now. */
+export function isLoopback(address: string): boolean {
+  return isIP(address) === 4 ? address.startsWith('127.') : isIP(address) === 6 && /^[0:]*:0*1$/.test(address);
+}
+
+async function assertAdmin({ address, header }: Pick<Call, 'address' | 'header'>, authenticate: Authenticate, limits: Pick<Limits, 'consume'>): Promise<void> {
+  const principal = await authenticate(header('authorization')).catch(async (error: unknown) => {
+    // Guessing tokens is limited here as everywhere.
+    const { isAllowed, retryAfterSeconds } = await limits.consume('api', limitKeyOf(address));
+    if (!isAllowed) throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds });
+    throw error;
+  });
+  if (principal.role !== 'ADMIN') throw new Problem('FORBIDDEN', 'Only an ADMIN may do this');
+}

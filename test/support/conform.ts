@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { problemTable, type ProblemCode } from '../../src/errors.ts';
+import { refusalsOf } from '../../src/http/reference/refusals.ts';
+import { mayTakeLong } from '../../src/http/reference/replies.ts';
+import type { Method, Route } from '../../src/http/route.ts';
+import { acceptedJobSchema } from '../../src/http/schemas/ai.ts';
+import { paginationSchema, problemSchema } from '../../src/http/schemas/common.ts';
+import type { Reply } from './client.ts';
+import { everyRoute } from './every-route.ts';
+
+const { api, root } = await everyRoute();
+const routes = new Map([...api, ...root].map((route) => [`${route.method} ${route.path}`, route]));
+
+/** Every route below the base address, as `METHOD /path/{id}`; for tests that want to have called all of them. */
+export const apiRouteNames: readonly string[] = api.map(({ method, path }) => `${method} ${path}`);
+
+/**
+ * Holds a reply against what its route promises: status, envelope, `data` field by field, standing headers; a refusal must have a code
+ * that the reference names for the route. `route` is the method and the path template.
+ */
+export function assertConforms(route: `${Method} ${string}`, reply: Reply): void {
+  const declared = routes.get(route);
+  assert.ok(declared, `there is no route ${route}`);
+  const where = `${route} (${reply.status})`;
+  assertStanding(declared, reply, where);
+  if (reply.status >= 400) return assertProblem(declared, reply, where);
+  if (declared.reply === null) return assertMediaType(declared, reply, where);
+  assert.match(reply.headers.get('content-type') ?? '', /^application\/json/, where);
+  const { success, data, pagination, ...rest } = reply.body;
+  assert.equal(success, true, where);
+  assert.deepEqual(rest, {}, `${where} has fields beside the envelope`);
+  assert.equal(pagination !== undefined, declared.isPaged === true, `${where}: pagination`);
+  if (pagination !== undefined) assertFits(paginationSchema, pagination, `${where} pagination`);
+  if (reply.status === 202 && declared.replyStatus !== 202 && mayTakeLong(declared)) return assertFits(acceptedJobSchema, data, `${where} data`);
+  assert.equal(reply.status, declared.replyStatus, where);
+  assertFits(declared.reply, data, `${where} data`);
+}
+
+function assertFits(schema: NonNullable<Route['reply']>, value: unknown, where: string): void {
+  const result = schema.safeParse(value);
+  assert.ok(result.success, `${where}: ${result.error?.message}\n${JSON.stringify(value).slice(0, 2000)}`);
+}
+
+function assertStanding(route: Route, { headers }: Reply, where: string): void {
+  assert.match(headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,64}$/, `${where}: X-Request-Id`);
+  if (route.limit === 'none') return;
+  for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) assert.match(headers.get(name) ?? '', /^\d+$/, `${where}: ${name}`);
+}
+
+function assertProblem(route: Route, reply: Reply, where: string): void {
+  assertFits(problemSchema, reply.body, where);
+  const code = reply.body.code as ProblemCode;
+  assert.equal(reply.status, problemTable[code].status, where);
+  assert.equal(reply.body.requestId, reply.headers.get('x-request-id'), where);
+  assert.ok(refusalsOf(route).includes(code), `${where}: the reference does not name ${code} for this route`);
+  if (['RATE_LIMITED', 'SERVICE_UNAVAILABLE', 'AI_RATE_LIMITED'].includes(code)) assert.match(reply.headers.get('retry-after') ?? '', /^[1-9]\d*$/, `${where}: Retry-After`);
+  if (code === 'CONFLICT') assert.equal(typeof reply.body.details?.reason, 'string', `${where}: details.reason`);
+}
+
+function assertMediaType(route: Route, reply: Reply, where: string): void {
+  assert.equal(reply.status, route.replyStatus, where);
+  assert.ok(reply.headers.get('content-type'), `${where}: Content-Type`);
+  const declared = route.replyMediaType;
+  if (declared !== undefined && declared !== 'application/octet-stream') assert.ok(reply.headers.get('content-type')?.startsWith(declared), `${where}: Content-Type`);
+}

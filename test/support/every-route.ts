@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import type { Route } from '../../src/http/route.ts';
+
+/** Modules whose routes lie at the root, not below the base address; of `docs`, only the document itself lies below. */
+const rootMakers = new Set(['docsRoutes', 'healthRoutes', 'metricsRoute']);
+
+/**
+ * Every route that the modules of `src/http/routes` make, built without anything behind it: what they are given stands still until a
+ * handler runs. A module that makes no route fails.
+ */
+export async function everyRoute(): Promise<{ api: Route[]; root: Route[] }> {
+  const folder = new URL('../../src/http/routes/', import.meta.url);
+  const modules = readdirSync(folder, { recursive: true }).map(String).filter((name) => name.endsWith('.js')).sort();
+  assert.ok(modules.length > 0, 'there are modules of routes');
+  const found = { api: [] as Route[], root: [] as Route[] };
+  for (const name of modules) {
+    const exports: Record<string, unknown> = await import(new URL(name, folder).href);
+    const makers = Object.entries(exports).filter(([key, value]) => typeof value === 'function' && /Routes?$/.test(key));
+    const made = makers.flatMap(([key, make]) => [(make as (...deps: unknown[]) => Route | Route[])(nothing, nothing, nothing)].flat().map((route) => ({ key, route })));
+    assert.ok(made.length > 0, `${name} makes no route: it exports no function whose name ends in Routes or Route`);
+    for (const { key, route } of made) (rootMakers.has(key) ? found.root : found.api).push(route);
+  }
+  return found;
+}
+
+/** Bears every property and every call. */
+const nothing: unknown = new Proxy(() => undefined, {
+  get: (_target, key) => (key === Symbol.toPrimitive ? () => 1 : key === Symbol.iterator ? function* () {} : key === 'then' ? undefined : nothing),
+  apply: () => nothing,
+});

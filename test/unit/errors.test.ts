@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { conflict, notFound, Problem, problemTable, unavailable, validationProblem, type ProblemCode } from '../../src/errors.ts';
+import { createOpenApi } from '../../src/http/openapi.ts';
+import { refusalsOf } from '../../src/http/reference/refusals.ts';
+import { everyRoute } from '../support/every-route.ts';
+
+/** As published: a code or status that changes breaks clients. */
+const published: Record<ProblemCode, number> = {
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  VALIDATION_ERROR: 400,
+  RATE_LIMITED: 429,
+  INTERNAL_ERROR: 500,
+  CONFLICT: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  SERVICE_UNAVAILABLE: 503,
+  AI_NOT_CONFIGURED: 503,
+  AI_KEY_INVALID: 502,
+  AI_RATE_LIMITED: 503,
+  AI_MODEL_UNAVAILABLE: 502,
+  AI_PROVIDER_ERROR: 502,
+  AI_DISABLED: 409,
+};
+
+const { api, root } = await everyRoute();
+const document: any = createOpenApi({ routes: api, rootRoutes: root.filter(({ tag }) => tag !== 'Reference'), version: '1' });
+
+describe('the problem table', () => {
+  it('has exactly the published codes with their statuses', () => {
+    assert.deepEqual(Object.fromEntries(Object.entries(problemTable).map(([code, { status }]) => [code, status])), published);
+  });
+
+  it('is what the reference says: in its list of codes, in its schema and in its replies', () => {
+    const rows = [...document.info.description.matchAll(/^\| ([A-Z_]+) \| (\d{3}) \| .+ \|$/gm)].map(([, code, status]: string[]) => [code, Number(status)]);
+    assert.deepEqual(Object.fromEntries(rows), published);
+    assert.deepEqual([...document.components.schemas.Problem.properties.code.enum].sort(), Object.keys(published).sort());
+    for (const name of Object.keys(document.components.responses)) for (const code of name.split('.')) assert.ok(code in published, name);
+  });
+
+  it('has no code that no route can give, AI aside while it is not built', () => {
+    const given = new Set(api.flatMap(refusalsOf));
+    const isAiBuilt = api.some(({ tag }) => tag === 'AI');
+    assert.deepEqual(Object.keys(published).filter((code) => (isAiBuilt || !code.startsWith('AI_')) && !given.has(code as ProblemCode)), []);
+  });
+
+  it('words every refusal for people, without naming what is inside', () => {
+    for (const { message } of Object.values(problemTable)) assert.match(message, /^[A-Z][A-Za-z /’]+$/);
+  });
+});
+
+describe('a problem', () => {
+  it('names the first finding and keeps at most twenty', () => {
+    const findings = Array.from({ length: 30 }, (_, index) => ({ path: `answers.${index}`, message: 'is wrong' }));
+    const problem = validationProblem(findings);
+    assert.equal(problem.status, 400);
+    assert.equal(problem.message, 'answers.0: is wrong');
+    assert.deepEqual(problem.details, findings.slice(0, 20));
+  });
+
+  it('carries its reason, its wait and its cause', () => {
+    assert.deepEqual(conflict('QUOTA_REACHED', 'full').details, { reason: 'QUOTA_REACHED' });
+    assert.equal(notFound('survey').message, 'There is no such survey');
+    const cause = new Error('refused');
+    const problem = unavailable('not now', 7, cause);
+    assert.deepEqual([problem.status, problem.retryAfterSeconds, problem.cause], [503, 7, cause]);
+  });
+
+  it('is not changed by further headers: they make another like it', () => {
+    const first = new Problem('CONFLICT', 'no', { details: { reason: 'SURVEY_ENDED' }, headers: [['a', '1']] });
+    const second = first.with([['b', '2']]);
+    assert.deepEqual(first.headers, [['a', '1']]);
+    assert.deepEqual(second.headers, [['a', '1'], ['b', '2']]);
+    assert.deepEqual([second.code, second.message, second.details, second.retryAfterSeconds], ['CONFLICT', 'no', { reason: 'SURVEY_ENDED' }, undefined]);
+  });
+});

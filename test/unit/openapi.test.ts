@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { z } from 'zod';
+import { problemTable } from '../../src/errors.ts';
+import { createOpenApi } from '../../src/http/openapi.ts';
+import { examples } from '../../src/http/reference/examples.ts';
+import { createSchemaBook } from '../../src/http/reference/schema-book.ts';
+import { tagTexts } from '../../src/http/reference/text.ts';
+import { created, route, type Route } from '../../src/http/route.ts';
+import { everyRoute } from '../support/every-route.ts';
+
+const { api, root: everyRoot } = await everyRoute();
+// The page that shows the document is not part of what it shows.
+const root = everyRoot.filter(({ tag }) => tag !== 'Reference');
+const document: any = createOpenApi({ routes: api, rootRoutes: root, publicUrl: 'https://surveys.example.org/', version: '1.2.3' });
+const operations: { name: string; path: string; operation: any }[] = Object.entries<any>(document.paths).flatMap(([path, item]) =>
+  Object.entries<any>(item).filter(([key]) => key !== 'servers').map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, path, operation })),
+);
+
+function* nodes(value: unknown, path: string): Generator<{ path: string; node: any }> {
+  if (typeof value !== 'object' || value === null) return;
+  yield { path, node: value };
+  for (const [key, item] of Object.entries(value)) yield* nodes(item, `${path}/${key}`);
+}
+
+const resolve = (ref: string): unknown => ref.slice(2).split('/').reduce<any>((at, key) => at?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], document);
+
+describe('the OpenAPI document', () => {
+  it('describes exactly the routes that there are', () => {
+    assert.deepEqual(operations.map(({ name }) => name).sort(), [...api, ...root].map(({ method, path }) => `${method} ${path}`).sort());
+  });
+
+  it('says what it is, where the service is and who may call', () => {
+    assert.equal(document.openapi, '3.1.0');
+    assert.equal(document.info.version, '1.2.3');
+    assert.deepEqual(document.servers, [{ url: 'https://surveys.example.org/api/v1' }]);
+    assert.deepEqual(document.paths['/metrics'].servers, [{ url: 'https://surveys.example.org' }]);
+    assert.deepEqual(document.security, [{ bearer: [] }]);
+    const open = operations.filter(({ operation }) => operation.security !== undefined).map(({ name }) => name);
+    assert.deepEqual(open.sort(), [...api, ...root].filter(({ access }) => access.kind === 'public').map(({ method, path }) => `${method} ${path}`).sort());
+    const relative = createOpenApi({ routes: api, version: '1' });
+    assert.deepEqual(relative.servers, [{ url: '/api/v1' }]);
+  });
+
+  it('is plain JSON, and every reference in it leads somewhere', () => {
+    assert.deepEqual(JSON.parse(JSON.stringify(document)), document);
+    for (const { path, node } of nodes(document, '#')) {
+      if ('$ref' in node && typeof node.$ref === 'string') assert.ok(resolve(node.$ref), `${path} refers to ${node.$ref}`);
+      assert.ok(!('$defs' in node) && !('$schema' in node), path);
+    }
+  });
+
+  it('names every parameter of a path, and only those', () => {
+    for (const { name, path, operation } of operations) {
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter);
+      const named = (operation.parameters ?? []).filter((parameter: any) => parameter.in === 'path');
+      assert.deepEqual(named.map((parameter: any) => parameter.name), inPath, name);
+      assert.ok(named.every((parameter: any) => parameter.required === true), name);
+      const all = (operation.parameters ?? []).map((parameter: any) => `${parameter.in} ${parameter.name}`);
+      assert.equal(new Set(all).size, all.length, `${name} names a parameter twice`);
+    }
+  });
+
+  it('gives no two operations the same id, nor two paths the same template', () => {
+    const ids = operations.map(({ operation }) => operation.operationId);
+    assert.equal(new Set(ids).size, ids.length);
+    for (const id of ids) assert.match(id, /^[a-z][A-Za-z0-9]*$/);
+    const templates = Object.keys(document.paths).map((path) => path.replace(/\{\w+\}/g, '{}'));
+    assert.deepEqual(templates.filter((template, index) => templates.indexOf(template) !== index), []);
+  });
+
+  it('describes every tag and operation in words', () => {
+    for (const { name, description } of document.tags) assert.ok(description, `the tag ${name} is not described in reference/text.ts`);
+    for (const { name, operation } of operations) {
+      assert.ok(operation.summary.length > 3, name);
+      assert.equal(operation.tags.length, 1, name);
+      assert.ok(operation.tags[0] in tagTexts, name);
+    }
+  });
+
+  it('gives each operation its success with the envelope, and its refusals', () => {
+    for (const { name, operation } of operations) {
+      const declared = [...api, ...root].find(({ method, path }) => `${method} ${path}` === name);
+      assert.ok(declared, name);
+      const success = operation.responses[String(declared.replyStatus)];
+      assert.ok(success.description && success.headers['X-Request-Id'], name);
+      if (declared.limit !== 'none') assert.ok(success.headers['X-RateLimit-Remaining'], name);
+      if (declared.reply) {
+        const { schema } = success.content['application/json'];
+        assert.deepEqual(schema.required, ['success', 'data', ...(declared.isPaged ? ['pagination'] : [])], name);
+        assert.deepEqual(schema.properties.success, { const: true }, name);
+      } else assert.ok(Object.keys(success.content).length > 0, name);
+      assert.ok(operation.responses['500'], name);
+      assert.equal(operation.responses['401'] !== undefined, declared.access.kind !== 'public' || declared.limit === 'auth' || name === 'GET /metrics', name);
+      assert.equal(operation.responses['429'] !== undefined, declared.limit !== 'none' || name === 'GET /metrics', name);
+    }
+  });
+
+  it('files every refusal under its own status', () => {
+    for (const { name, operation } of operations)
+      for (const [status, reply] of Object.entries<any>(operation.responses)) {
+        if (Number(status) < 400) continue;
+        const problem: any = resolve(reply.$ref);
+        const { enum: codes } = problem.content['application/json'].schema.allOf[1].properties.code;
+        assert.ok(codes.length > 0, name);
+        for (const code of codes) assert.equal(String(problemTable[code as keyof typeof problemTable].status), status, `${name}: ${code}`);
+        if (status === '429' || status === '503') assert.ok(problem.headers['Retry-After'], name);
+      }
+  });
+
+  it('keeps its schemas in order: known types, required fields that exist, no endless patterns', () => {
+    const types = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null']);
+    const schemas = [...nodes(document.components.schemas, '#/components/schemas'), ...nodes(document.paths, '#/paths')];
+    for (const { path, node } of schemas) {
+      if (/\/(properties|example|examples)$/.test(path) || /\/examples?\//.test(path)) continue;
+      if (typeof node.type === 'string' || Array.isArray(node.type)) for (const type of [node.type].flat()) assert.ok(types.has(type), `${path} has the type ${type}`);
+      if (Array.isArray(node.required) && node.properties) for (const name of node.required) assert.ok(name in node.properties, `${path} requires ${name}`);
+      if (node.format === 'date-time' || node.format === 'uuid') assert.equal(node.pattern, undefined, path);
+    }
+    for (const name of Object.keys(document.components.schemas)) assert.match(name, /^[A-Za-z0-9._-]+$/);
+    for (const name of Object.keys(document.components.responses)) assert.match(name, /^[A-Za-z0-9._-]+$/);
+  });
+
+  it('leaves replies open for later fields and bodies closed', () => {
+    assert.equal('additionalProperties' in document.components.schemas.Survey, false);
+    assert.equal(document.components.schemas.Submission.additionalProperties, false);
+  });
+
+  it('shows numbers, flags and lists of a query by what they mean', () => {
+    const parameter = (path: string, name: string) => document.paths[path].get.parameters.find((item: any) => item.name === name);
+    assert.deepEqual(parameter('/surveys', 'limit').schema, { type: 'integer', minimum: 1, maximum: 100, default: 20 });
+    assert.deepEqual(parameter('/responses/surveys/{surveyId}', 'isComplete').schema, { type: 'boolean' });
+    assert.equal(parameter('/analytics/surveys/{surveyId}', 'filter').schema.type, 'array');
+    assert.match(JSON.stringify(parameter('/responses/surveys/{surveyId}', 'startDate').schema), /"format":"date"/);
+  });
+
+  it('gives examples that the service would take', () => {
+    for (const [name, example] of Object.entries(examples)) {
+      const body = api.find(({ method, path }) => `${method} ${path}` === name)?.body;
+      assert.ok(body, `${name} takes a body`);
+      const result = body.safeParse(example);
+      assert.ok(result.success, `${name}: ${result.error?.message}`);
+    }
+  });
+
+  it('tells what webhooks receive', () => {
+    assert.deepEqual(Object.keys(document.webhooks).sort(), ['quota.reached', 'response.completed', 'response.submitted', 'survey.published']);
+  });
+});
+
+describe('a document of a few routes', () => {
+  const thing = z.strictObject({ id: z.string(), size: z.number().default(1) }).meta({ id: 'TestThing' });
+  const shelf = z.strictObject({ things: z.array(thing) }).meta({ id: 'TestShelf' });
+  const make = (body: z.ZodType, reply: z.ZodType): Route =>
+    route({ method: 'POST', path: '/shelves', tag: 'Surveys', summary: 'Make a shelf', access: { kind: 'editor' }, limit: 'api', body, reply, replyStatus: 201, handle: async () => created(null) });
+
+  it('calls a body by another name where it differs from the reply, and what leads to it too', () => {
+    const made: any = createOpenApi({ routes: [make(shelf, shelf)], version: '1' });
+    assert.deepEqual(made.components.schemas.TestThing.required, ['id', 'size']);
+    assert.deepEqual(made.components.schemas.TestThingInput.required, ['id']);
+    assert.deepEqual(made.components.schemas.TestShelfInput.properties.things.items, { $ref: '#/components/schemas/TestThingInput' });
+    assert.deepEqual(made.paths['/shelves'].post.requestBody.content['application/json'].schema, { $ref: '#/components/schemas/TestShelfInput' });
+    assert.deepEqual(made.paths['/shelves'].post.responses['201'].content['application/json'].schema.properties.data, { $ref: '#/components/schemas/TestShelf' });
+  });
+
+  it('refuses two different schemas of one name', () => {
+    const book = createSchemaBook();
+    book.reply(z.object({ a: z.string() }).meta({ id: 'TestTwin' }));
+    assert.throws(() => book.reply(z.object({ b: z.string() }).meta({ id: 'TestTwin' })), /two different schemas are called TestTwin/);
+  });
+});
