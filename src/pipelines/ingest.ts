@@ -135,7 +135,7 @@ export function createIngest(deps: IngestDeps) {
     if (manifest.rows > 0) await store(owner, lines, manifest, renew);
     await persist('telling others of a batch', renew, () => deps.beforeAck(entries));
     tail.add(entries);
-    if (!(await deps.stream.end(owner, manifest.to, tail.keepFrom(deps.now())))) throw new Fenced();
+    if (!(await deps.stream.end(owner, manifest, tail.keepFrom(deps.now())))) throw new Fenced();
     await deps.afterAck(owner.shard, entries).catch((error: unknown) => deps.log.warn({ err: error }, 'a step after the acknowledgement failed'));
     return manifest.to;
   };

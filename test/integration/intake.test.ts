@@ -147,6 +147,26 @@ describe('the intake script', () => {
     assert.equal((await intake.state(surveyId, responseId))?.seen, -1);
   });
 
+  it('tells how many entries wait, without sending them', async () => {
+    const { redisUrl } = await sharedStores();
+    const client = createIntakeRedis(redisUrl, createLog('silent'));
+    await client.connect();
+    try {
+      const prefix = `{state-${newId()}}:`;
+      const shard = { index: 0, prefix, stream: `${prefix}stream` };
+      const own = createStream(client);
+      assert.deepEqual(await own.state(shard), { length: 0, lag: 0, oldestMs: undefined });
+      const ids = [await client.xadd(shard.stream, '*', 'n', 1), await client.xadd(shard.stream, '*', 'n', 1), await client.xadd(shard.stream, '*', 'n', 1)];
+      assert.equal((await own.state(shard)).lag, 3);
+      const owner = await own.lease(shard, 'me', 10_000);
+      assert.ok(owner && ids[1]);
+      await own.end(owner, { to: ids[1], entries: 2 }, ids[1]);
+      assert.deepEqual(await own.state(shard), { length: 2, lag: 1, oldestMs: Number(ids[2]?.split('-')[0]) });
+    } finally {
+      await client.quit();
+    }
+  });
+
   it('works again after the server has forgotten its scripts', async () => {
     const surveyId = await survey();
     const { redisUrl } = await sharedStores();
@@ -173,8 +193,8 @@ describe('ownership of a shard', () => {
       await client.del(`${prefix}owner`);
       const second = await stream.lease(shard, 'second', 60_000);
       assert.ok(second && second.fence > first.fence);
-      assert.equal(await stream.end(first, '1-0', ''), false);
-      assert.equal(await stream.end(second, '1-0', ''), true);
+      assert.equal(await stream.end(first, { to: '1-0', entries: 1 }, ''), false);
+      assert.equal(await stream.end(second, { to: '1-0', entries: 1 }, ''), true);
       assert.equal(await stream.acknowledged(shard), '1-0');
     } finally {
       await client.quit();

@@ -44,6 +44,7 @@ export interface DeadLetter {
 type StreamRedis = Redis & {
   leaseShard(key: string, ...args: (string | number)[]): Promise<number>;
   settleShard(key: string, ...args: (string | number | Buffer)[]): Promise<number>;
+  shardState(stream: string, prefix: string): Promise<[number, number, string]>;
 };
 
 const script = (name: string): string => readFileSync(assetPath(`src/stores/redis/scripts/${name}.lua`), 'utf8');
@@ -53,6 +54,7 @@ export function createStream(plain: Redis) {
   const redis = plain as StreamRedis;
   redis.defineCommand('leaseShard', { numberOfKeys: 1, lua: script('lease') });
   redis.defineCommand('settleShard', { numberOfKeys: 1, lua: script('settle') });
+  redis.defineCommand('shardState', { numberOfKeys: 1, lua: script('state') });
   const settle = async (owner: Ownership, ...args: (string | Buffer)[]): Promise<boolean> =>
     (await redis.settleShard(`${owner.shard.prefix}owner`, owner.shard.prefix, owner.name, owner.fence, ...args)) === 1;
   const range = async (key: string, from: string, to: string, count: number): Promise<StreamEntry[]> => {
@@ -73,7 +75,7 @@ export function createStream(plain: Redis) {
       return text === null ? undefined : (JSON.parse(text) as Manifest);
     },
     begin: (owner: Ownership, manifest: Manifest): Promise<boolean> => settle(owner, 'begin', JSON.stringify(manifest)),
-    end: (owner: Ownership, lastId: string, keepFrom: string): Promise<boolean> => settle(owner, 'end', lastId, keepFrom),
+    end: (owner: Ownership, manifest: Pick<Manifest, 'to' | 'entries'>, keepFrom: string): Promise<boolean> => settle(owner, 'end', manifest.to, keepFrom, String(manifest.entries)),
     bury: (owner: Ownership, mark: string, reason: string, rows: Buffer): Promise<boolean> => settle(owner, 'bury', mark, reason, rows),
     release: (owner: Ownership): Promise<boolean> => settle(owner, 'release'),
     /** The newest id of the shard, '0-0' when nothing was ever written. */
@@ -83,12 +85,8 @@ export function createStream(plain: Redis) {
       return typeof id === 'string' ? id : '0-0';
     },
     async state(shard: Shard): Promise<{ length: number; lag: number; oldestMs: number | undefined }> {
-      const acked = (await redis.get(`${shard.prefix}acked`)) ?? '0-0';
-      const [length, next] = await Promise.all([redis.xlen(shard.stream), redis.xrange(shard.stream, `(${acked}`, '+', 'COUNT', 1)]);
-      const first = next[0]?.[0];
-      // Entries before the acknowledged one are kept as a tail, so only those after it are counted, up to a bound.
-      const waiting = first === undefined ? 0 : (await redis.xrange(shard.stream, `(${acked}`, '+', 'COUNT', 1000)).length;
-      return { length, lag: waiting, oldestMs: first === undefined ? undefined : Number(first.split('-')[0]) };
+      const [length, lag, oldest] = await redis.shardState(shard.stream, shard.prefix);
+      return { length, lag, oldestMs: oldest === '' ? undefined : Number(oldest.split('-')[0]) };
     },
     async deadLetters(shard: Shard, count: number): Promise<DeadLetter[]> {
       const found: unknown = await redis.callBuffer('XRANGE', `${shard.prefix}dead`, '-', '+', 'COUNT', String(count));

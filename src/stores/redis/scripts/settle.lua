@@ -1,7 +1,7 @@
 -- Writes only a shard's present owner may make. KEYS[1] the owner's key. ARGV: prefix, name, fence, what, …
 --   'begin', manifest          : notes the batch before it is inserted
 --   'bury', mark, reason, rows : keeps rows that cannot be stored; once a mark
---   'end', last id, keep from  : the batch is stored and told; trims what is older than `keep from`
+--   'end', last id, keep from, entries : the batch is stored and told; trims what is older than `keep from`
 --   'release'                  : gives the shard up
 -- Returns 1, or 0 when another process owns the shard by now.
 local holder = redis.call('HMGET', KEYS[1], 'name', 'fence')
@@ -15,6 +15,7 @@ elseif what == 'bury' then
   end
 elseif what == 'end' then
   redis.call('SET', prefix .. 'acked', ARGV[5])
+  redis.call('INCRBY', prefix .. 'acked-entries', ARGV[7])
   redis.call('DEL', prefix .. 'manifest')
   if ARGV[6] ~= '' then redis.call('XTRIM', prefix .. 'stream', 'MINID', ARGV[6]) end
 elseif what == 'release' then
