@@ -1,0 +1,11 @@
+-- How a shard stands, without sending its entries. KEYS[1] the stream. ARGV: prefix.
+-- Returns { length, entries not acknowledged, id of the oldest of them or '' }.
+local acked = redis.call('GET', ARGV[1] .. 'acked') or '0-0'
+local length = redis.call('XLEN', KEYS[1])
+local oldest = redis.call('XRANGE', KEYS[1], '(' .. acked, '+', 'COUNT', 1)
+if #oldest == 0 then return { length, 0, '' } end
+local info, added = redis.call('XINFO', 'STREAM', KEYS[1]), 0
+for i = 1, #info, 2 do
+  if info[i] == 'entries-added' then added = info[i + 1] end
+end
+return { length, added - tonumber(redis.call('GET', ARGV[1] .. 'acked-entries') or '0'), oldest[1][1] }
