@@ -206,7 +206,7 @@ test('texts are counted by value, most frequent first', async () => {
 test('addresses are counted by domain, times by hour, uploads by media type', async () => {
   assert.deepEqual(await keys(['A@Example.ORG', 'b@example.org', '"odd@name"@münchen.de'], 'emailDomain'), [{ key: 'example.org', count: 2 }, { key: 'münchen.de', count: 1 }]);
   assert.deepEqual(await keys(['09:30', '09:59:59', '23:00'], 'hour'), [{ key: '09', count: 2 }, { key: '23', count: 1 }]);
-  assert.deepEqual(await keys(['image/png', 'image/png', 'application/pdf'], 'mediaType'), [{ key: 'image/png', count: 2 }, { key: 'application/pdf', count: 1 }]);
+  assert.deepEqual(await keys([`${newId()} image/png`, `${newId()} image/png`, `${newId()} application/pdf`], 'mediaType'), [{ key: 'image/png', count: 2 }, { key: 'application/pdf', count: 1 }]);
 });
 
 test('words are counted in lower case in every script, the fifty most frequent', async () => {

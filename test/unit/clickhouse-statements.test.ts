@@ -7,6 +7,7 @@ import { Problem } from '../../src/errors.ts';
 import { newId } from '../../src/ids.ts';
 import { binEdges } from '../../src/stores/clickhouse/counting/numbers.ts';
 import { collectCodes, joinWords } from '../../src/stores/clickhouse/counting/codes.ts';
+import { contestedMoments, covers } from '../../src/stores/clickhouse/counting/contested.ts';
 import { collectHead } from '../../src/stores/clickhouse/counting/head.ts';
 import { decodeCursor, encodeCursor } from '../../src/stores/clickhouse/query/cursor.ts';
 import { double, instant, text, uuid, whole } from '../../src/stores/clickhouse/query/literals.ts';
@@ -55,17 +56,70 @@ test('bins of a round range have round limits', () => {
   assert.deepEqual(binEdges(1, 21), Array.from({ length: 20 }, (_, index) => 1 + index));
 });
 
-test('a head of several days is put together in order', () => {
-  const head = collectHead([[20_001, [2, 1, 500, 1, 1_728_100_000_000, 1]], [20_000, [3, 3, 700, 2, 1_728_050_000_000, 2]]], 1);
-  assert.deepEqual(head, { total: 5, complete: 4, durationAverageMs: 400, lastSubmittedAt: new Date(1_728_100_000_000), byDay: [{ date: '2024-10-04', count: 3 }, { date: '2024-10-05', count: 2 }], bases: [3] });
+test('a head of several days is put together in order, and what was superseded is taken off', () => {
+  const head = collectHead([
+    [20_001, 1, '', [2, 500, 1, 1_728_100_000_000]], [20_000, 0, '', [1, 0, 0, 1_728_040_000_000]], [20_000, 1, '', [3, 700, 2, 1_728_050_000_000]],
+    [20_000, 0, '', [-1, -0, -0, -1_728_040_000_000]],
+  ]);
+  assert.deepEqual(head, { total: 5, complete: 5, durationAverageMs: 400, lastSubmittedAt: new Date(1_728_100_000_000), byDay: [{ date: '2024-10-04', count: 3 }, { date: '2024-10-05', count: 2 }] });
+});
+
+test('a day whose only response was superseded is no day of the survey', () => {
+  const head = collectHead([[20_000, 1, '', [1, 0, 0, 5]], [20_000, 1, '', [-1, -0, -0, -5]]]);
+  assert.deepEqual(head, { total: 0, complete: 0, durationAverageMs: null, lastSubmittedAt: null, byDay: [] });
 });
 
 test('bits are the same counted bit by bit or from the codes of their word', () => {
   const words = new Map([[0b1, 2], [0b11, 3], [0b1000_0000_0000_0000, 1]]);
-  const byCode = collectCodes([{ slot: 4, isBits: false }], [...words].map(([code, amount]) => [0, code, amount] as const));
-  const byBit = collectCodes([{ slot: 4, isBits: true }], [[0, 0, 6], [0, 1, 5], [0, 2, 3], [0, 16, 1]]);
+  const byCode = collectCodes([{ slot: 4, isBits: false }], [...words].map(([code, amount]) => [0, code, '', [amount]]));
+  const byBit = collectCodes([{ slot: 4, isBits: true }], [[0, 0, '', [6]], [0, 1, '', [5]], [0, 2, '', [3]], [0, 16, '', [1]]]);
   assert.deepEqual(joinWords([byCode.get(4), undefined]), joinWords([byBit.get(4), undefined]));
   assert.equal(byCode.get(4)?.any, byBit.get(4)?.any);
+});
+
+const hourMs = 3_600_000;
+
+test('parts that follow each other within an hour contest nothing', () => {
+  assert.deepEqual(contestedMoments([[0, 999, 10, 1000, 1999, 10, 2000, 2000, 1]]), { kind: 'none' });
+  assert.deepEqual(contestedMoments([]), { kind: 'none' });
+});
+
+test('parts that meet at one moment contest that moment', () => {
+  assert.deepEqual(contestedMoments([[0, 1000, 10, 1000, 2000, 10]]), { kind: 'some', widthMs: 1, buckets: new Set([1000]) });
+  assert.deepEqual(contestedMoments([[0, hourMs - 1, 9000, 777, 777, 1]]), { kind: 'some', widthMs: 1, buckets: new Set([777]) });
+});
+
+test('longer contests are told in longer spans, and very large ones are not told apart at all', () => {
+  const span = contestedMoments([[0, hourMs - 1, 1000, 10_000, 70_000, 2]]);
+  assert.deepEqual(span, { kind: 'some', widthMs: 1000, buckets: new Set(Array.from({ length: 61 }, (_, index) => 10 + index)) });
+  assert.deepEqual(contestedMoments([[0, hourMs - 1, 4_000_000, 0, hourMs - 1, 2]]), { kind: 'all' });
+  assert.deepEqual(contestedMoments(Array.from({ length: 5001 }, () => [0, 1, 1, 5, 6, 1])), { kind: 'all' });
+});
+
+test('every moment at which two parts have rows is covered by what is held to be contested', () => {
+  const part = fc.tuple(fc.integer({ min: 0, max: hourMs - 1 }), fc.integer({ min: 0, max: 500_000 }), fc.integer({ min: 1, max: 1000 }));
+  fc.assert(
+    fc.property(fc.array(part, { minLength: 2, maxLength: 6 }), (parts) => {
+      const spans = parts.map(([from, length, rows]) => [from, Math.min(hourMs - 1, from + length), rows] as const);
+      const contested = contestedMoments([spans.flat()]);
+      assert.ok(covers(contested, [spans.flat()]));
+      for (const [index, [from, to]] of spans.entries())
+        for (const [otherFrom, otherTo] of spans.slice(index + 1)) {
+          const [first, last] = [Math.max(from, otherFrom), Math.min(to, otherTo)];
+          if (first > last || contested.kind === 'all') continue;
+          assert.ok(contested.kind === 'some');
+          for (const moment of [first, Math.floor((first + last) / 2), last]) assert.ok(contested.buckets.has(Math.floor(moment / contested.widthMs)));
+        }
+    }),
+  );
+});
+
+test('evidence of a contest that was not foreseen is not covered', () => {
+  const before = contestedMoments([[0, 1000, 10, 1000, 2000, 10]]);
+  assert.equal(covers(before, [[0, 1000, 10, 999, 2000, 10]]), false);
+  assert.equal(covers({ kind: 'none' }, [[0, 1000, 10, 1000, 2000, 10]]), false);
+  assert.equal(covers(before, []), true);
+  assert.equal(covers({ kind: 'all' }, [[0, 1000, 10, 999, 2000, 10]]), true);
 });
 
 test('every placeholder of the schema is filled in, on one server and on a cluster', async () => {

@@ -1,10 +1,11 @@
 import type { Dimension } from '../../domain/questions/contract.ts';
 import type { ClickHouse } from './client.ts';
 import { createCodeColumns } from './code-columns.ts';
+import { runScans, type ScanRow } from './counting/scans.ts';
 import type { Placement } from './placement.ts';
 import { dimensionWords } from './query/dimension.ts';
 import { text, whole } from './query/literals.ts';
-import { columnNames, selectionCondition, selectionSlots, slotsOf, type ColumnOf, type Condition, type DateRange } from './query/selection.ts';
+import { columnNames, conditionsOf, existingColumns, selectionSlots, slotsOf, type ColumnOf, type Condition, type DateRange } from './query/selection.ts';
 
 /** What a response weighs: a number of its answers, or a number written in its metadata. Usable if finite and above 0. */
 export type Weight = { kind: 'number'; slot: number; presence: number } | { kind: 'metadata'; key: string };
@@ -43,18 +44,22 @@ const countTimeoutMs = 30_000;
 /** Stands for all categories of a dimension; no category has it. */
 const allCodes = 0;
 
-type CellRow = [row: number, column: number, count: number, weight: number, squares: number, unweightable: number];
+type CellRow = readonly [row: number, column: number, count: number, weight: number, squares: number, unweightable: number];
 
 export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } & Placement) {
   const columns = createCodeColumns(clickhouse);
   return {
     async countCrosstab(query: CrosstabQuery): Promise<CrosstabCounts> {
       if (slotsOf(query.rows).length === 0 || slotsOf(query.columns).length === 0) return { ...collectCounts([]), ...(query.weight ? { weighted: collectWeights([]) } : {}) };
-      const slots = [...slotsOf(query.rows), ...slotsOf(query.columns), ...(query.weight?.kind === 'number' ? [query.weight.presence] : [])];
       const selection = { surveyId: query.surveyId, startDate: query.startDate, endDate: query.endDate, isComplete: query.isComplete, conditions: query.filters };
-      const columnOf = await columnNames(columns, [...slots, ...selectionSlots(selection)]);
-      const source = `${clickhouse.table('responses')} FINAL WHERE ${selectionCondition(selection, columnOf)}`;
-      const cells = await clickhouse.select<CellRow>(crosstabStatement(query, source, columnOf), { timeoutMs: countTimeoutMs });
+      const slots = [...slotsOf(query.rows), ...slotsOf(query.columns), ...(query.weight?.kind === 'number' ? [query.weight.presence] : []), ...selectionSlots(selection)];
+      const columnOf = await columnNames(columns, slots);
+      const scope = {
+        clickhouse, surveyId: query.surveyId, conditions: conditionsOf(selection, columnOf), timeoutMs: countTimeoutMs,
+        columns: ['is_complete', 'numbers', 'metadata', ...existingColumns(slots, columnOf)],
+      };
+      const { rows } = await runScans(scope, [{ isAdditive: true, statement: (source) => crosstabStatement(query, source, columnOf) }]);
+      const cells = sumCells(rows[0] ?? []);
       return { ...collectCounts(cells), ...(query.weight ? { weighted: collectWeights(cells) } : {}) };
     },
   };
@@ -73,7 +78,7 @@ function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: str
     : 'count() AS responses, 0 AS weight, 0 AS squares, 0 AS unweightable';
   const groups = [...rowNames, ...columnNames].join(', ');
   const counted = weight ? `(SELECT ${words.join(', ')}, ${value} AS value, ${isUsable} AS usable FROM ${source})` : source;
-  return `SELECT row, column, sum(responses), sum(weight), sum(squares), sum(unweightable) FROM
+  return `SELECT row AS place, column AS code, '' AS label, [toFloat64(sum(responses)), toFloat64(sum(weight)), toFloat64(sum(squares)), toFloat64(sum(unweightable))] AS figures FROM
     (SELECT arrayJoin(arrayPushFront(rowCodes, toUInt32(${allCodes}))) AS row, arrayJoin(arrayPushFront(columnCodes, toUInt32(${allCodes}))) AS column, responses, weight, squares, unweightable FROM
       (SELECT ${down.codesOf(rowNames)} AS rowCodes, ${across.codesOf(columnNames)} AS columnCodes, responses, weight, squares, unweightable FROM
         (SELECT ${weight ? groups : words.join(', ')}, ${figures} FROM ${counted} GROUP BY ${groups})
@@ -88,6 +93,17 @@ function weightTerms(weight: Weight | undefined, columnOf: ColumnOf): { value: s
     return { value, isUsable: 'isFinite(value) AND value > 0' };
   }
   return { value: `numbers[${whole(weight.slot + 1)}]`, isUsable: `${columnOf(weight.presence)} != 0 AND isFinite(value) AND value > 0` };
+}
+
+/** One row a cell: what is superseded has been subtracted. */
+function sumCells(rows: readonly ScanRow[]): CellRow[] {
+  const cells = new Map<string, CellRow>();
+  for (const [row, column, , figures] of rows) {
+    const [, , count, weight, squares, unweightable] = cells.get(`${row} ${column}`) ?? [row, column, 0, 0, 0, 0];
+    const [moreCount, moreWeight, moreSquares, moreUnweightable] = figures;
+    cells.set(`${row} ${column}`, [row, column, count + (moreCount ?? 0), weight + (moreWeight ?? 0), squares + (moreSquares ?? 0), unweightable + (moreUnweightable ?? 0)]);
+  }
+  return [...cells.values()];
 }
 
 function collectCounts(cells: readonly CellRow[]): Omit<CrosstabCounts, 'weighted'> {

@@ -1,13 +1,15 @@
 import type { ClickHouse } from './client.ts';
 import { createCodeColumns } from './code-columns.ts';
+import { countScan } from './counting/head.ts';
+import { runScans } from './counting/scans.ts';
 import { createErasure } from './erasure.ts';
 import { createInsert } from './insert.ts';
 import type { Placement } from './placement.ts';
 import { decodeCursor, encodeCursor } from './query/cursor.ts';
 import { isUuid, uuid, whole } from './query/literals.ts';
-import { newestKeys, recordsAt, type Conditions } from './query/pages.ts';
+import { newestKeys, recordsAt } from './query/pages.ts';
 import { recordColumns, toRecord, type RecordCells, type ResponseRecord } from './query/record.ts';
-import { columnNames, keyCondition, selectionCondition, selectionSlots, type Selection } from './query/selection.ts';
+import { columnNames, conditionsOf, existingColumns, selectionSlots, type Selection } from './query/selection.ts';
 import { walkRecords } from './query/walk.ts';
 
 export type { Batch, InsertOutcome } from './insert.ts';
@@ -38,10 +40,7 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
   const columns = createCodeColumns(clickhouse, { cluster });
   const table = clickhouse.table('responses');
 
-  const conditionsOf = async (selection: Selection): Promise<Conditions> => ({
-    key: keyCondition(selection),
-    whole: selectionCondition(selection, await columnNames(columns, selectionSlots(selection))),
-  });
+  const conditionsFor = async (selection: Selection) => conditionsOf(selection, await columnNames(columns, selectionSlots(selection)));
   const columnsToRead = async (codeColumns: number | undefined): Promise<string> =>
     recordColumns(codeColumns === undefined ? undefined : Math.min(codeColumns, await columns.existing(codeColumns)));
 
@@ -63,9 +62,9 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     /** A page, newest first by submittedAt. Following `nextCursor` shows every response once, whatever arrives meanwhile. */
     async list({ page = 1, cursor, limit, codeColumns, ...selection }: ListQuery): Promise<ResponsePage> {
       const after = cursor === undefined ? undefined : decodeCursor(cursor);
-      const conditions = await conditionsOf(selection);
+      const conditions = await conditionsFor(selection);
       const offset = after === undefined ? (page - 1) * limit : 0;
-      const total = await count(conditions.whole);
+      const total = await count(selection);
       if (offset >= total) return { records: [], total, nextCursor: null };
       const keys = await newestKeys(clickhouse, { conditions, after, offset, limit: limit + 1 });
       const shown = keys.slice(0, limit);
@@ -76,7 +75,7 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
 
     /** Every response of the selection that is stored now, oldest first, in flat memory. */
     async *stream(selection: Selection, { codeColumns }: { codeColumns?: number | undefined } = {}): AsyncGenerator<ResponseRecord> {
-      yield* walkRecords(clickhouse, { conditions: await conditionsOf(selection), columns: await columnsToRead(codeColumns) });
+      yield* walkRecords(clickhouse, { conditions: await conditionsFor(selection), columns: await columnsToRead(codeColumns) });
     },
 
     /** Counts of several surveys at once; every survey asked for has an entry. */
@@ -104,9 +103,12 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     },
   };
 
-  async function count(condition: string): Promise<number> {
-    const [row] = await clickhouse.select<[number]>(`SELECT count() FROM ${table} FINAL WHERE ${condition}`, { timeoutMs: countTimeoutMs });
-    return row?.[0] ?? 0;
+  async function count(selection: Selection): Promise<number> {
+    const slots = selectionSlots(selection);
+    const columnOf = await columnNames(columns, slots);
+    const scope = { clickhouse, surveyId: selection.surveyId, conditions: conditionsOf(selection, columnOf), columns: ['is_complete', ...existingColumns(slots, columnOf)], timeoutMs: countTimeoutMs };
+    const { rows } = await runScans(scope, [countScan]);
+    return (rows[0] ?? []).reduce((sum, [, , , [amount]]) => sum + (amount ?? 0), 0);
   }
 }
 

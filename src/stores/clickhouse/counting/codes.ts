@@ -1,5 +1,6 @@
 import { bitsPerWord } from '../../../domain/questions/contract.ts';
 import type { ColumnOf } from '../query/selection.ts';
+import type { Scan, ScanRow } from './scans.ts';
 
 /** A code position to count: its codes themselves, or the bits set in it. */
 export interface CountedSlot {
@@ -20,54 +21,50 @@ const mostSlotsInScan = 50;
 /** Code 0 of a word of bits, which has no bit 0, carries how often any bit is set. */
 const anyBit = 0;
 
-/** A part of a scan: rows of (position in `slots`, code, [count]). */
-export interface CodeScan {
-  slots: readonly CountedSlot[];
-  sql: string;
-}
-
 /**
- * Statements that count all codes at many positions, each with one scan: one grouping set a position. Of the grouped columns only one
- * is not at its default 0 in a row, so the greatest is its value.
+ * Scans that count all codes at many positions, each in one pass: one grouping set a position. Rows: place in `slots`, code, [count].
+ * Of the grouped columns only one is not at its default 0 in a row, so the greatest is its value.
  */
-export function codeScans(source: string, wanted: readonly CountedSlot[], columnOf: ColumnOf): CodeScan[] {
-  const scans: CodeScan[] = [];
-  for (let from = 0; from < wanted.length; from += mostSlotsInScan) {
-    const slots = wanted.slice(from, from + mostSlotsInScan);
-    scans.push({ slots, sql: codeScan(source, slots, columnOf) });
-  }
-  return scans;
+export function codeScans(wanted: readonly CountedSlot[], columnOf: ColumnOf): { slots: readonly CountedSlot[]; scan: Scan }[] {
+  return Array.from({ length: Math.ceil(wanted.length / mostSlotsInScan) }, (_, index) => {
+    const slots = wanted.slice(index * mostSlotsInScan, (index + 1) * mostSlotsInScan);
+    return { slots, scan: { isAdditive: true, statement: (source) => codeStatement(source, slots, columnOf) } };
+  });
 }
 
-function codeScan(source: string, slots: readonly CountedSlot[], columnOf: ColumnOf): string {
+function codeStatement(source: string, slots: readonly CountedSlot[], columnOf: ColumnOf): string {
   const columns = slots.map(({ slot }) => columnOf(slot));
   const value = columns.length === 1 ? columns[0] : `greatest(${columns.join(', ')})`;
-  const masks = slots.map((_, index) => groupingMask(index, slots.length));
-  const position = `transform(mask, [${masks.join(', ')}], [${masks.map((_, index) => index).join(', ')}], toUInt64(0))`;
-  const bitPositions = slots.flatMap(({ isBits }, index) => (isBits ? [index] : []));
+  const ofBits = slots.flatMap(({ isBits }, index) => (isBits ? [index] : []));
   const bits = `arrayPushFront(arrayMap(bit -> toUInt64(bit + 1), bitPositionsToArray(value)), toUInt64(${anyBit}))`;
-  const codes = bitPositions.length === 0 ? '[toUInt64(value)]' : `if(position IN (${bitPositions.join(', ')}), ${bits}, [toUInt64(value)])`;
-  return `SELECT ${position} AS position, arrayJoin(${codes}) AS code, [toInt64(sum(amount))] FROM
+  const codes = ofBits.length === 0 ? '[toUInt64(value)]' : `if(place IN (${ofBits.join(', ')}), ${bits}, [toUInt64(value)])`;
+  return `SELECT ${placeOfMask(columns)} AS place, arrayJoin(${codes}) AS code, '' AS label, [sum(amount)] AS figures FROM
     (SELECT grouping(${columns.join(', ')}) AS mask, ${value} AS value, count() AS amount FROM ${source} GROUP BY GROUPING SETS (${columns.map((column) => `(${column})`).join(', ')}))
-    WHERE value != 0 GROUP BY position, code`;
+    WHERE value != 0 GROUP BY place, code`;
 }
 
-/** The bits of `grouping` name the columns that a row is not grouped by, the first column highest. */
-function groupingMask(index: number, length: number): number {
-  return 2 ** length - 1 - 2 ** (length - 1 - index);
+/** Which of the grouped columns a row is grouped by, from `mask`: the bits of `grouping` name those that it is not, the first column highest. */
+export function placeOfMask(columns: readonly string[]): string {
+  const masks = columns.map((_, index) => 2 ** columns.length - 1 - 2 ** (columns.length - 1 - index));
+  return `transform(mask, [${masks.join(', ')}], [${masks.map((_, index) => index).join(', ')}], toUInt64(0))`;
 }
 
 /** Takes the rows of a scan into the counts of its positions. */
-export function collectCodes(slots: readonly CountedSlot[], rows: Iterable<readonly [position: number, code: number, amount: number]>): Map<number, SlotCounts> {
+export function collectCodes(slots: readonly CountedSlot[], rows: readonly ScanRow[]): Map<number, SlotCounts> {
   const found = new Map<number, SlotCounts>(slots.map(({ slot, isBits }) => [slot, { isBits, any: 0, counts: new Map<number, number>() }]));
-  for (const [position, code, amount] of rows) {
-    const entry = found.get(slots[position]?.slot ?? -1);
-    if (!entry) throw new Error(`a scan counted position ${position} that was not asked for`);
-    if (!entry.isBits) entry.any += amount;
-    else if (code === anyBit) entry.any = amount;
-    if (!entry.isBits || code !== anyBit) entry.counts.set(code, amount);
+  for (const [place, code, , [amount]] of rows) {
+    const entry = found.get(slots[place]?.slot ?? -1);
+    if (!entry) throw new Error(`a scan counted position ${place} that was not asked for`);
+    if (!entry.isBits || code === anyBit) entry.any += amount ?? 0;
+    if (!entry.isBits || code !== anyBit) addTo(entry.counts, code, amount ?? 0);
   }
   return found;
+}
+
+function addTo(counts: Map<number, number>, code: number, amount: number): void {
+  const sum = (counts.get(code) ?? 0) + amount;
+  if (sum === 0) counts.delete(code);
+  else counts.set(code, sum);
 }
 
 /** Counts of options over several words: index = option code − 1. */

@@ -1,4 +1,5 @@
 import type { ColumnOf } from '../query/selection.ts';
+import type { Scan, ScanRow } from './scans.ts';
 
 export interface SurveyHead {
   total: number;
@@ -8,31 +9,50 @@ export interface SurveyHead {
   lastSubmittedAt: Date | null;
   /** Days (UTC) with responses, in order. */
   byDay: { date: string; count: number }[];
-  /** In the order asked for: responses with something at any of these positions. */
-  bases: number[];
 }
 
-/** Figures of one day before those of `bases`. */
-const headFigures = 5;
+/**
+ * A survey's head by day (since 1970) and completeness: [responses, sum of durations, responses with one, last moment]. Written so
+ * that the projection of the table can answer it where nothing but dates of full hours and completeness selects.
+ */
+export const headScan: Scan = {
+  isAdditive: true,
+  statement: (source) =>
+    `SELECT toUInt16(toDate(toStartOfHour(submitted_at))) AS place, is_complete AS code, '' AS label,
+      [toFloat64(count()), toFloat64(sumIf(duration_ms, duration_ms >= 0)), toFloat64(countIf(duration_ms >= 0)), toFloat64(toUnixTimestamp64Milli(max(submitted_at)))] AS figures
+     FROM ${source} GROUP BY place, code`,
+};
 
-/** A statement that gives rows of (0, day number, figures): a survey's head by day and, along the way, how many answered each of `bases`. */
-export function headScan(source: string, bases: readonly (readonly number[])[], columnOf: ColumnOf): string {
-  const counts = bases.map((slots) => `countIf(${slots.length === 0 ? '0' : slots.map((slot) => `${columnOf(slot)} != 0`).join(' OR ')})`);
-  const figures = ['count()', 'countIf(is_complete = 1)', 'sumIf(duration_ms, duration_ms >= 0)', 'countIf(duration_ms >= 0)', 'toUnixTimestamp64Milli(max(submitted_at))', ...counts];
-  return `SELECT toUInt64(0) AS position, toUInt64(toUInt16(toDate(submitted_at))) AS day, [${figures.map((figure) => `toInt64(${figure})`).join(', ')}] FROM ${source} GROUP BY day`;
-}
-
-export function collectHead(rows: readonly (readonly [day: number, figures: readonly number[]])[], baseCount: number): SurveyHead {
-  const ordered = rows.toSorted(([one], [other]) => one - other);
-  const sum = (index: number): number => ordered.reduce((total, [, figures]) => total + (figures[index] ?? 0), 0);
-  const [total, complete, duration, timed] = [sum(0), sum(1), sum(2), sum(3)];
-  const lastMs = Math.max(...ordered.map(([, figures]) => figures[4] ?? 0));
+export function collectHead(rows: readonly ScanRow[]): SurveyHead {
+  const days = new Map<number, number>();
+  let [total, complete, duration, timed, lastMs] = [0, 0, 0, 0, 0];
+  for (const [day, isComplete, , [count, durationMs, withDuration, latestMs]] of rows) {
+    days.set(day, (days.get(day) ?? 0) + (count ?? 0));
+    total += count ?? 0;
+    if (isComplete === 1) complete += count ?? 0;
+    duration += durationMs ?? 0;
+    timed += withDuration ?? 0;
+    lastMs = Math.max(lastMs, latestMs ?? 0);
+  }
+  const byDay = [...days].filter(([, count]) => count > 0).sort(([one], [other]) => one - other);
   return {
     total,
     complete,
     durationAverageMs: timed === 0 ? null : duration / timed,
     lastSubmittedAt: total === 0 ? null : new Date(lastMs),
-    byDay: ordered.map(([day, figures]) => ({ date: new Date(day * 86_400_000).toISOString().slice(0, 10), count: figures[0] ?? 0 })),
-    bases: Array.from({ length: baseCount }, (_, index) => sum(headFigures + index)),
+    byDay: byDay.map(([day, count]) => ({ date: new Date(day * 86_400_000).toISOString().slice(0, 10), count })),
   };
+}
+
+/** How many responses there are: one figure. */
+export const countScan: Scan = { isAdditive: true, statement: (source) => `SELECT 0 AS place, 0 AS code, '' AS label, [count()] AS figures FROM ${source}` };
+
+/** How many responses have something at any of some positions: figures in the order of `bases`. */
+export function baseScan(bases: readonly (readonly number[])[], columnOf: ColumnOf): Scan {
+  const counts = bases.map((slots) => `toFloat64(countIf(${slots.length === 0 ? '0' : slots.map((slot) => `${columnOf(slot)} != 0`).join(' OR ')}))`);
+  return { isAdditive: true, statement: (source) => `SELECT 0 AS place, 0 AS code, '' AS label, [${counts.join(', ')}] AS figures FROM ${source}` };
+}
+
+export function collectBases(rows: readonly ScanRow[], count: number): number[] {
+  return Array.from({ length: count }, (_, index) => rows.reduce((sum, [, , , figures]) => sum + (figures[index] ?? 0), 0));
 }

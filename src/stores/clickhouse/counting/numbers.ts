@@ -1,7 +1,8 @@
 import type { NumberMoments } from '../../../domain/questions/contract.ts';
-import type { ClickHouse } from '../client.ts';
 import { double, whole } from '../query/literals.ts';
 import type { ColumnOf } from '../query/selection.ts';
+import { placeOfMask } from './codes.ts';
+import type { Scan, ScanRow } from './scans.ts';
 
 export interface NumberRequest {
   slot: number;
@@ -9,35 +10,27 @@ export interface NumberRequest {
   presence: number;
 }
 
-export interface CountingScope {
-  clickhouse: ClickHouse;
-  /** Table, FINAL and conditions: what stands after FROM. */
-  source: string;
-  columnOf: ColumnOf;
-  timeoutMs: number;
-}
+export type Moments = Omit<NumberMoments, 'bins'>;
 
 const binCount = 20;
+const momentFigures = 6;
 
-/** Moments and bins of several numbers: two scans for all of them. */
-export async function countNumbers(scope: CountingScope, requests: readonly NumberRequest[]): Promise<NumberMoments[]> {
-  if (requests.length === 0) return [];
-  const moments = await momentsOf(scope, requests);
-  const edges = moments.map(({ min, max }) => (min === null || max === null ? [] : binEdges(min, max)));
-  const counts = await binCounts(scope, requests, edges);
-  return moments.map((moment, index) => ({ ...moment, bins: binsOf(moment, edges[index] ?? [], counts[index] ?? new Map()) }));
-}
-
-type Moments = Omit<NumberMoments, 'bins'>;
-
-async function momentsOf({ clickhouse, source, columnOf, timeoutMs }: CountingScope, requests: readonly NumberRequest[]): Promise<Moments[]> {
+/** Moments of all the numbers in one pass. The median is the mean of the middle two where their number is even. */
+export function momentScan(requests: readonly NumberRequest[], columnOf: ColumnOf): Scan {
   const figures = requests.flatMap((request) => {
     const [value, present] = [valueOf(request), `${columnOf(request.presence)} != 0`];
-    return [`countIf(${present})`, `avgIf(${value}, ${present})`, `quantileExactInclusiveIf(0.5)(${value}, ${present})`, `stddevSampStableIf(${value}, ${present})`, `minIf(${value}, ${present})`, `maxIf(${value}, ${present})`];
+    return [
+      `toFloat64(countIf(${present}))`, `avgIf(${value}, ${present})`, `quantileExactInclusiveIf(0.5)(${value}, ${present})`,
+      `stddevSampStableIf(${value}, ${present})`, `minIf(${value}, ${present})`, `maxIf(${value}, ${present})`,
+    ];
   });
-  const [row = []] = await clickhouse.select<(number | null)[]>(`SELECT ${figures.join(', ')} FROM ${source}`, { timeoutMs });
-  return requests.map((_, index) => {
-    const [count, average, median, standardDeviation, min, max] = row.slice(index * 6, index * 6 + 6);
+  return { isAdditive: false, statement: (source) => `SELECT 0 AS place, 0 AS code, '' AS label, [${figures.join(', ')}] AS figures FROM ${source}` };
+}
+
+export function collectMoments(rows: readonly ScanRow[], requestCount: number): Moments[] {
+  const figures = rows[0]?.[3] ?? [];
+  return Array.from({ length: requestCount }, (_, index) => {
+    const [count, average, median, standardDeviation, min, max] = figures.slice(index * momentFigures, (index + 1) * momentFigures);
     if (!count) return { count: 0, average: null, median: null, standardDeviation: null, min: null, max: null };
     return { count, average: average ?? null, median: median ?? null, standardDeviation: count < 2 ? null : (standardDeviation ?? null), min: min ?? null, max: max ?? null };
   });
@@ -52,28 +45,29 @@ export function binEdges(min: number, max: number): number[] {
   return edges.filter((edge, index) => index === 0 || (edge > (edges[index - 1] ?? edge) && edge < max));
 }
 
-/** For each number: where a bin begins → how many lie in it. */
-async function binCounts({ clickhouse, source, columnOf, timeoutMs }: CountingScope, requests: readonly NumberRequest[], edges: readonly (readonly number[])[]): Promise<Map<number, number>[]> {
-  const binned = requests.flatMap((request, index) => ((edges[index]?.length ?? 0) > 1 ? [{ request, index, edges: edges[index] ?? [] }] : []));
-  const counts = requests.map(() => new Map<number, number>());
-  if (binned.length === 0) return counts;
-  const keys = binned.map(({ request, edges }, place) => `if(${columnOf(request.presence)} != 0, toNullable(roundDown(${valueOf(request)}, [${edges.map(double).join(', ')}])), NULL) AS bin${place}`);
-  const names = binned.map((_, place) => `bin${place}`);
-  const rows = await clickhouse.select<(number | null)[]>(
-    `SELECT grouping(${names.join(', ')}), count(), ${keys.join(', ')} FROM ${source} GROUP BY GROUPING SETS (${names.map((name) => `(${name})`).join(', ')})`,
-    { timeoutMs },
-  );
-  for (const [mask, count, ...bins] of rows) {
-    const place = binned.findIndex((_, index) => mask === 2 ** binned.length - 1 - 2 ** (binned.length - 1 - index));
-    const [found, bin] = [binned[place], bins[place]];
-    if (found && bin !== null && bin !== undefined) counts[found.index]?.set(bin, count ?? 0);
-  }
-  return counts;
+/** A number with the limits of its bins. */
+export interface Binned {
+  request: NumberRequest;
+  edges: readonly number[];
 }
 
-function binsOf({ count, max }: Moments, edges: readonly number[], counts: ReadonlyMap<number, number>): NumberMoments['bins'] {
-  if (max === null) return [];
-  if (edges.length === 1) return [{ low: max, high: max, count }];
+/** How many numbers lie in each bin: rows of (place in `binned`, 0, '', [where the bin begins, count]). */
+export function binScan(binned: readonly Binned[], columnOf: ColumnOf): Scan {
+  const keys = binned.map(({ request, edges }, place) => `if(${columnOf(request.presence)} != 0, toNullable(roundDown(${valueOf(request)}, [${edges.map(double).join(', ')}])), NULL) AS bin${place}`);
+  const names = binned.map((_, place) => `bin${place}`);
+  return {
+    isAdditive: false,
+    statement: (source) =>
+      `SELECT ${placeOfMask(names)} AS place, 0 AS code, '' AS label, [coalesce(${names.join(', ')}), toFloat64(amount)] AS figures FROM
+        (SELECT grouping(${names.join(', ')}) AS mask, ${names.join(', ')}, count() AS amount FROM
+          (SELECT ${keys.join(', ')} FROM ${source}) GROUP BY GROUPING SETS (${names.map((name) => `(${name})`).join(', ')}))`,
+  };
+}
+
+export function collectBins({ min, max, count }: Moments, edges: readonly number[], rows: readonly (readonly (number | null)[])[]): NumberMoments['bins'] {
+  if (min === null || max === null) return [];
+  if (edges.length < 2) return [{ low: min, high: max, count }];
+  const counts = new Map(rows.map(([low, amount]) => [low, amount ?? 0]));
   return edges.map((low, index) => ({ low, high: edges[index + 1] ?? max, count: counts.get(low) ?? 0 }));
 }
 

@@ -1,6 +1,7 @@
 import type { TextKey } from '../../../domain/questions/contract.ts';
 import { whole } from '../query/literals.ts';
-import type { CountingScope } from './numbers.ts';
+import type { ColumnOf } from '../query/selection.ts';
+import type { Scan, ScanRow } from './scans.ts';
 
 export interface TextRequest {
   slot: number;
@@ -14,16 +15,23 @@ const keys: Record<TextKey, { of(text: string): string; most: number }> = {
   value: { of: (text) => text, most: 100_000 },
   emailDomain: { of: (text) => `lowerUTF8(arrayElement(splitByChar('@', ${text}), -1))`, most: 100_000 },
   hour: { of: (text) => `substring(${text}, 1, 2)`, most: 24 },
-  mediaType: { of: (text) => `lower(${text})`, most: 10_000 },
+  // Stored as "<upload id> <media type>".
+  mediaType: { of: (text) => `substring(${text}, position(${text}, ' ') + 1)`, most: 10_000 },
   words: { of: (text) => `arrayJoin(extractAll(lowerUTF8(${text}), '[\\\\p{L}\\\\p{N}]{2,}'))`, most: 50 },
 };
 
-/** How often each key of a text occurs, most frequent first, equally frequent ones in order of the key. */
-export async function countTexts({ clickhouse, source, columnOf, timeoutMs }: CountingScope, { slot, presence, by }: TextRequest): Promise<{ key: string; count: number }[]> {
+/** How often each key of a text occurs: rows of (0, 0, key, [count]). */
+export function textScan({ slot, presence, by }: TextRequest, columnOf: ColumnOf): Scan {
   const { of, most } = keys[by];
-  const rows = await clickhouse.select<[string, number]>(
-    `SELECT ${of(`texts[${whole(slot + 1)}]`)} AS key, count() AS amount FROM ${source} AND ${columnOf(presence)} != 0 GROUP BY key ORDER BY amount DESC, key LIMIT ${whole(most)}`,
-    { timeoutMs },
-  );
-  return rows.map(([key, count]) => ({ key, count }));
+  return {
+    isAdditive: false,
+    statement: (source) =>
+      `SELECT 0 AS place, 0 AS code, ${of(`texts[${whole(slot + 1)}]`)} AS label, [count()] AS figures FROM ${source} AND ${columnOf(presence)} != 0
+       GROUP BY label ORDER BY count() DESC, label LIMIT ${whole(most)}`,
+  };
+}
+
+/** Most frequent first, equally frequent ones in order of the key. */
+export function collectTexts(rows: readonly ScanRow[]): { key: string; count: number }[] {
+  return rows.map(([, , key, [count]]) => ({ key, count: count ?? 0 })).sort((one, other) => other.count - one.count || (one.key < other.key ? -1 : 1));
 }

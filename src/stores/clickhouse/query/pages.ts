@@ -1,14 +1,8 @@
 import type { ClickHouse } from '../client.ts';
-import { all } from './selection.ts';
+import { all, type Conditions } from './selection.ts';
 import { beyond, type ResponseKey } from './cursor.ts';
 import { instant, uuid, whole } from './literals.ts';
 import { toRecord, type RecordCells, type ResponseRecord } from './record.ts';
-
-/** A selection in SQL. Both parts hold for the same responses; `key` uses the sorting key alone. */
-export interface Conditions {
-  key: string;
-  whole: string;
-}
 
 export interface Window {
   conditions: Conditions;

@@ -30,22 +30,26 @@ export async function columnNames(columns: CodeColumns, slots: readonly number[]
   return (slot) => (slot < existing ? `c${whole(slot)}` : 'toUInt16(0)');
 }
 
-/** The part of a selection that the sorting key answers; true for every version of a response or for none. */
-export function keyCondition({ surveyId, startDate, endDate }: Pick<Selection, 'surveyId'> & DateRange): string {
-  return all([
+/** A selection in SQL. `key` is the part that the sorting key answers: true for every version of a response or for none. */
+export interface Conditions {
+  key: string;
+  /** With `key`; only the versions that count may be asked. */
+  whole: string;
+}
+
+export function conditionsOf(selection: Selection, columnOf: ColumnOf): Conditions {
+  const { surveyId, startDate, endDate, isComplete, conditions } = selection;
+  const key = all([
     `survey_id = ${uuid(surveyId)}`,
     startDate === undefined ? '' : `submitted_at >= ${instant(startDate)}`,
     endDate === undefined ? '' : `submitted_at < ${instant(endDate)}`,
   ]);
+  return { key, whole: all([key, isComplete === undefined ? '' : `is_complete = ${isComplete ? 1 : 0}`, ...(conditions ?? []).map((condition) => hasCode(condition, columnOf))]) };
 }
 
-/** A whole selection; only the newest version of a response may be asked (FINAL). */
-export function selectionCondition(selection: Selection, columnOf: ColumnOf): string {
-  return all([
-    keyCondition(selection),
-    selection.isComplete === undefined ? '' : `is_complete = ${selection.isComplete ? 1 : 0}`,
-    ...(selection.conditions ?? []).map((condition) => hasCode(condition, columnOf)),
-  ]);
+/** The code columns by these positions that exist. */
+export function existingColumns(slots: readonly number[], columnOf: ColumnOf): string[] {
+  return [...new Set(slots)].filter((slot) => columnOf(slot) === `c${slot}`).map((slot) => `c${slot}`);
 }
 
 export function all(conditions: readonly string[]): string {

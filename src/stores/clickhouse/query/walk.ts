@@ -1,9 +1,8 @@
 import type { ClickHouse } from '../client.ts';
-import { all } from './selection.ts';
 import { beyond, type ResponseKey } from './cursor.ts';
 import { instant, whole } from './literals.ts';
-import type { Conditions } from './pages.ts';
 import { toRecord, type RecordCells, type ResponseRecord } from './record.ts';
+import { all, type Conditions } from './selection.ts';
 
 export interface Walk {
   conditions: Conditions;

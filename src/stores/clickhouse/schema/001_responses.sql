@@ -18,7 +18,15 @@ CREATE TABLE IF NOT EXISTS {{storage_table}} {{on_cluster}}
     numbers Array(Float64),
     texts Array(String) CODEC(ZSTD(3)),
     {{code_columns}},
-    INDEX response_id_bloom response_id TYPE bloom_filter(0.01) GRANULARITY 1
+    INDEX response_id_bloom response_id TYPE bloom_filter(0.01) GRANULARITY 1,
+    -- A few rows a part: totals of a survey at once, and in which hours its rows lie in more than one part (see counting/contested.ts).
+    PROJECTION hours
+    (
+        SELECT
+            survey_id, toStartOfHour(submitted_at), is_deleted, is_complete,
+            count(), min(submitted_at), max(submitted_at), sumIf(duration_ms, duration_ms >= 0), countIf(duration_ms >= 0)
+        GROUP BY survey_id, toStartOfHour(submitted_at), is_deleted, is_complete
+    )
 )
 ENGINE = {{engine}}
 PARTITION BY toYYYYMM(submitted_at)
@@ -29,6 +37,8 @@ SETTINGS
     -- An insert is acknowledged when it is on disk.
     fsync_after_insert = 1,
     fsync_part_directory = 1,
+    -- Merging replaces rows, so the sums of a projection must be made anew.
+    deduplicate_merge_projection_mode = 'rebuild',
     -- A month at rest becomes one part: then nothing has to be merged while reading.
     min_age_to_force_merge_seconds = 600,
     min_age_to_force_merge_on_partition_only = 1

@@ -1,0 +1,93 @@
+import type { ClickHouse } from '../client.ts';
+import type { Conditions } from '../query/selection.ts';
+import { contestedMoments, covers, evidenceStatement, isContested, type Contested, type EvidenceRow } from './contested.ts';
+
+/** A row of any scan. What the first three say is the scan's own business. */
+export type ScanRow = readonly [place: number, code: number, label: string, figures: readonly (number | null)[]];
+
+export interface Scan {
+  /**
+   * A statement that gives (place, code, label, figures) from `source`: what stands after FROM, a WHERE included. It gets every
+   * response that counts once.
+   */
+  statement(source: string): string;
+  /** Figures are counts or sums, 0 where there is no row: then what must not count can be subtracted. */
+  isAdditive: boolean;
+}
+
+export interface ScanScope {
+  clickhouse: ClickHouse;
+  surveyId: string;
+  conditions: Conditions;
+  /** Every column that the conditions or a scan name. */
+  columns: readonly string[];
+  timeoutMs: number;
+}
+
+export interface Scanned {
+  /** By scan. Of an additive one several rows may have the same place: they are to be summed. */
+  rows: ScanRow[][];
+  /** Whether older versions lay beside newer ones, so that an additive maximum may be that of a deleted response. */
+  wasContested: boolean;
+}
+
+/** A table under constant change may disprove an assumption again and again; then all versions are merged while reading. */
+const mostAttempts = 3;
+
+/**
+ * Runs scans over the newest versions of a survey's responses, all in one statement and so on one state of the table. Rows are read
+ * without merging versions; of moments where that could count a response twice, what is superseded is found apart and subtracted.
+ * The statement also gives the evidence that it was right to do so; where it was not, it runs again.
+ */
+export async function runScans(scope: ScanScope, scans: readonly Scan[]): Promise<Scanned> {
+  const evidence = await scope.clickhouse.select<[number[]]>(evidenceStatement(scope.clickhouse, scope.surveyId), { timeoutMs: scope.timeoutMs });
+  let contested = contestedMoments(evidence.map(([figures]) => figures));
+  for (let attempt = 1; ; attempt += 1) {
+    const { rows, evidence } = await runOnce(scope, scans, contested);
+    if (covers(contested, evidence)) return { rows, wasContested: contested.kind === 'some' };
+    contested = attempt < mostAttempts ? contestedMoments(evidence) : { kind: 'all' };
+  }
+}
+
+interface Part {
+  scan: number;
+  sign: 1 | -1;
+  statement: string;
+}
+
+const evidencePart = 65_535;
+
+async function runOnce(scope: ScanScope, scans: readonly Scan[], contested: Contested): Promise<{ rows: ScanRow[][]; evidence: EvidenceRow[] }> {
+  const parts = scans.flatMap((scan, index) => partsOf(scope, { scan, index, contested }));
+  const statements = parts.map(({ statement }, part) => `SELECT toUInt16(${part}) AS part, toUInt64(place) AS place, toUInt64(code) AS code, label, CAST(figures, 'Array(Nullable(Float64))') AS figures FROM (${statement})`);
+  if (contested.kind !== 'all')
+    statements.push(`SELECT toUInt16(${evidencePart}), toUInt64(0), toUInt64(0), '', CAST(figures, 'Array(Nullable(Float64))') FROM (${evidenceStatement(scope.clickhouse, scope.surveyId)})`);
+  const found = await scope.clickhouse.select<[part: number, place: number, code: number, label: string, figures: (number | null)[]]>(
+    `SELECT * FROM (${statements.join(' UNION ALL ')})`,
+    { timeoutMs: scope.timeoutMs },
+  );
+  const rows: ScanRow[][] = scans.map(() => []);
+  const evidence: EvidenceRow[] = [];
+  for (const [part, place, code, label, figures] of found) {
+    const { scan, sign } = parts[part] ?? { scan: -1, sign: 1 };
+    if (part === evidencePart) evidence.push(figures.map((figure) => figure ?? 0));
+    else rows[scan]?.push([place, code, label, sign === 1 ? figures : figures.map((figure) => -(figure ?? 0))]);
+  }
+  return { rows, evidence };
+}
+
+function partsOf(scope: ScanScope, { scan, index, contested }: { scan: Scan; index: number; contested: Contested }): Part[] {
+  const table = scope.clickhouse.table('responses');
+  const plain: Part = { scan: index, sign: 1, statement: scan.statement(`${table} WHERE ${scope.conditions.whole} AND is_deleted = 0`) };
+  if (contested.kind === 'none') return [plain];
+  if (contested.kind === 'all' || !scan.isAdditive) return [{ ...plain, statement: scan.statement(`${table} FINAL WHERE ${scope.conditions.whole}`) }];
+  return [plain, { scan: index, sign: -1, statement: scan.statement(supersededRows(scope, contested)) }];
+}
+
+/** The rows that plain reading counts although a newer version of their response exists. */
+function supersededRows({ clickhouse, conditions, columns }: ScanScope, contested: Extract<Contested, { kind: 'some' }>): string {
+  const needed = [...new Set(['survey_id', 'response_id', 'submitted_at', 'is_deleted', ...columns])];
+  return `(SELECT ${needed.join(', ')}, row_number() OVER (PARTITION BY submitted_at, response_id ORDER BY version DESC) AS age
+    FROM ${clickhouse.table('responses')} PREWHERE ${conditions.key} AND ${isContested(contested)})
+    WHERE age > 1 AND is_deleted = 0 AND ${conditions.whole}`;
+}
