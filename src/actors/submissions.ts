@@ -50,7 +50,7 @@ export interface UploadReservations {
 }
 
 export interface SubmissionsDeps {
-  actors: Pick<SurveyActors, 'lookUp' | 'sync' | 'announce' | 'quotaFilled'>;
+  actors: Pick<SurveyActors, 'peek' | 'lookUp' | 'sync' | 'announce' | 'quotaFilled'>;
   intake: Pick<Intake, 'append' | 'state'>;
   uploads: UploadReservations;
   secrets: Pick<Secrets, 'resumeToken' | 'isResumeToken' | 'disguise'>;
@@ -101,9 +101,11 @@ export function createSubmissions(deps: SubmissionsDeps) {
     const ownId = deps.newId();
     let standing: SubmissionStanding | undefined;
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const held = await deps.actors.lookUp(request.surveyId);
+      const held = deps.actors.peek(request.surveyId) ?? (await deps.actors.lookUp(request.surveyId));
       if (!held) return { kind: 'unknown survey' };
-      const plan = await makePlan(deps, request, held, ownId);
+      const planned = makePlan(deps, request, held, ownId);
+      // Most plans need no look-up; waiting for those all the same would cost every submission a turn.
+      const plan = planned instanceof Promise ? await planned : planned;
       const limit = held.survey.submissionRateLimit ?? deps.submitLimit;
       const result = await deps.intake.append({
         surveyId: request.surveyId, revision: held.survey.revision, limitKey: standing ? '' : limitKey, limit, refusal: plan.problem ? 'x' : '',
@@ -111,7 +113,8 @@ export function createSubmissions(deps: SubmissionsDeps) {
         row: plan.row, reply: plan.reply, state: plan.state,
       });
       standing ??= { limit, remaining: Math.max(0, result.remaining), resetMs: result.resetMs };
-      const outcome = await conclude(deps, held, plan, result, standing);
+      const outcome: SubmissionOutcome | 'again' =
+        result.code === 'ACCEPTED' ? { kind: 'accepted', replyText: plan.reply, isReplay: false, standing } : await conclude(deps, held, plan, result, standing);
       if (outcome !== 'again') {
         deps.metrics.submitted(result.code);
         return outcome;
@@ -125,7 +128,7 @@ export type Submissions = ReturnType<typeof createSubmissions>;
 
 async function conclude(deps: SubmissionsDeps, held: HeldSurvey, plan: Plan, result: AppendResult, standing: SubmissionStanding): Promise<SubmissionOutcome | 'again'> {
   const refuse = (problem: Problem): SubmissionOutcome => ({ kind: 'refused', problem, standing });
-  if (result.code !== 'ACCEPTED' && result.code !== 'FILLED' && plan.uploadIds.length > 0) await deps.uploads.release(plan.responseId, plan.uploadIds);
+  if (result.code !== 'FILLED' && result.code !== 'ACCEPTED' && plan.uploadIds.length > 0) await deps.uploads.release(plan.responseId, plan.uploadIds);
   switch (result.code) {
     case 'ACCEPTED':
       return { kind: 'accepted', replyText: plan.reply, isReplay: false, standing };
@@ -164,18 +167,33 @@ async function refresh(deps: SubmissionsDeps, held: HeldSurvey): Promise<void> {
 
 const quotaProblem = (): Problem => conflict('QUOTA_REACHED', 'This survey has all the responses it asked for');
 
-async function makePlan(deps: SubmissionsDeps, request: SubmissionRequest, held: HeldSurvey, ownId: string): Promise<Plan> {
+function makePlan(deps: SubmissionsDeps, request: SubmissionRequest, held: HeldSurvey, ownId: string): Plan | Promise<Plan> {
   const { submission } = request;
   const responseId = submission?.responseId ?? ownId;
-  const refusal = (problem: Problem, seen: number | null = submission?.responseId === undefined ? null : 0): Plan => ({
-    problem, responseId, seen, isComplete: false, row: '', reply: '', state: '', uploadIds: [],
-  });
-  if (!submission) return refusal(request.problem ?? new Problem('VALIDATION_ERROR'));
+  if (!submission) return refusal(responseId, null, request.problem ?? new Problem('VALIDATION_ERROR'));
   const closed = tokenProblem(request, held) ?? intakeProblem(held, deps.now());
-  const continued = await findContinued(deps, request.surveyId, submission);
-  if (continued.problem) return refusal(closed ?? continued.problem, continued.seen);
-  if (closed) return refusal(closed, continued.seen);
-  return planAnswers(deps, { request, submission, held, responseId, continued });
+  if (submission.responseId !== undefined || submission.resumeToken !== undefined) return planContinued(deps, { request, submission, held, responseId, continued: { seen: 0 } }, closed);
+  const input: AnswerInput = { request, submission, held, responseId, continued: { seen: null } };
+  if (closed) return refusal(responseId, null, closed);
+  const uploadIds = held.compiled.uploadIdsIn(submission.answers);
+  return uploadIds.length === 0 ? planAnswers(deps, input, [], noUploads) : planUploads(deps, input, uploadIds);
+}
+
+function refusal(responseId: string, seen: number | null, problem: Problem): Plan {
+  return { problem, responseId, seen, isComplete: false, row: '', reply: '', state: '', uploadIds: [] };
+}
+
+/** A submission that names its response: what was saved of it is looked up first. */
+async function planContinued(deps: SubmissionsDeps, input: AnswerInput, closed: Problem | undefined): Promise<Plan> {
+  const continued = await findContinued(deps, input.request.surveyId, input.submission);
+  const problem = closed ?? continued.problem;
+  if (problem) return refusal(input.responseId, continued.seen, problem);
+  return planUploads(deps, { ...input, continued }, input.held.compiled.uploadIdsIn(input.submission.answers));
+}
+
+async function planUploads(deps: SubmissionsDeps, input: AnswerInput, uploadIds: readonly string[]): Promise<Plan> {
+  const uploads = uploadIds.length === 0 ? noUploads : await deps.uploads.reserve(input.request.surveyId, input.responseId, uploadIds);
+  return planAnswers(deps, input, uploadIds, uploads);
 }
 
 interface Continued {
@@ -226,10 +244,8 @@ interface AnswerInput {
   continued: Continued;
 }
 
-async function planAnswers(deps: SubmissionsDeps, input: AnswerInput): Promise<Plan> {
+function planAnswers(deps: SubmissionsDeps, input: AnswerInput, uploadIds: readonly string[], uploads: ReadonlyMap<string, KnownUpload>): Plan {
   const { request, submission, held, responseId, continued } = input;
-  const uploadIds = held.compiled.uploadIdsIn(submission.answers);
-  const uploads = uploadIds.length === 0 ? noUploads : await deps.uploads.reserve(request.surveyId, responseId, uploadIds);
   const checked = checkAnswers(held.compiled, submission.answers, { isComplete: submission.isComplete, uploads, ...(continued.kept && { previous: continued.kept.row }) });
   const anonymity: Finding[] = held.survey.isAnonymous && submission.respondent !== undefined ? [{ path: 'respondent', message: 'is not taken by an anonymous survey' }] : [];
   const findings = [...request.findings, ...anonymity, ...(checked.ok ? [] : checked.findings)];
@@ -276,9 +292,13 @@ function digestOf({ idempotencyKey, submission, body }: SubmissionRequest): stri
   return createHash('sha256').update(canonical(body)).digest('base64url');
 }
 
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+const deepest = 16;
+
+/** Deeper nesting is never valid; cut off here, it cannot exhaust the stack either. */
+function canonical(value: unknown, depth = 0): string {
+  if (depth > deepest) return '…';
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1)).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`;
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item, depth + 1)}`).join(',')}}`;
 }

@@ -148,6 +148,13 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
   sweeper.unref();
 
   return {
+    /** The survey's actor if this process holds it. */
+    peek: (surveyId: string): HeldSurvey | undefined => {
+      const slot = slots.get(surveyId);
+      if (!slot) return undefined;
+      slot.usedAtMs = deps.now();
+      return slot.held;
+    },
     /** The survey's actor, started if need be; undefined when there is no such survey. */
     lookUp: async (surveyId: string): Promise<HeldSurvey | undefined> => {
       const slot = slots.get(surveyId);

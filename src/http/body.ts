@@ -78,9 +78,14 @@ function isDeeperThan(bytes: Buffer, limit: number): boolean {
  * Numbers are checked by `assertPlainNumbers` or by the reader itself.
  */
 export function parseJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw validationProblem([{ path: '', message: 'the body is not valid UTF-8' }], 'The body is not valid UTF-8');
   if (bytes.length > 64 && isDeeperThan(bytes, deepest))
     throw validationProblem([{ path: '', message: `nested deeper than ${deepest} levels` }], 'The body is nested too deeply');
+  return parseFlatJson(bytes);
+}
+
+/** The same without the look at the nesting, for readers that do not recurse. */
+export function parseFlatJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw validationProblem([{ path: '', message: 'the body is not valid UTF-8' }], 'The body is not valid UTF-8');
   let value: unknown;
   try {
     value = JSON.parse(bytes.toString('utf8'));
@@ -88,7 +93,10 @@ export function parseJson(bytes: Buffer): unknown {
     throw validationProblem([{ path: '', message: 'the body is not valid JSON' }], 'The body is not valid JSON');
   }
   // Raw bytes cannot hold a surrogate or a control character inside a JSON string; only an escape can.
-  if (bytes.includes('\\u')) assertPlainStrings(value, '');
+  if (bytes.includes('\\u')) {
+    if (isDeeperThan(bytes, deepest)) throw validationProblem([{ path: '', message: `nested deeper than ${deepest} levels` }], 'The body is nested too deeply');
+    assertPlainStrings(value, '');
+  }
   return value;
 }
 

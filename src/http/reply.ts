@@ -1,30 +1,41 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpResponse } from 'uWebSockets.js';
 
+export type Header = readonly [string, string];
+
 /** One request's way out: everything that is written goes through here, once, and never after an abort. */
 export interface ReplyChannel {
   readonly isOver: boolean;
   onAbort(listener: () => void): void;
   /** Sends a whole reply. */
-  send(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array): void;
+  send(status: number, headers: readonly Header[], body: string | Uint8Array): void;
   /** Sends headers only: 204, 304, and HEAD (with the length that GET would have). */
-  sendHead(status: number, headers: readonly (readonly [string, string])[], contentLength?: number): void;
+  sendHead(status: number, headers: readonly Header[], contentLength?: number): void;
   /** Sends a body piece by piece with backpressure; `totalBytes` known gives Content-Length, unknown chunked encoding. */
-  stream(status: number, headers: readonly (readonly [string, string])[], source: AsyncIterable<Uint8Array>, totalBytes?: number): Promise<void>;
+  stream(status: number, headers: readonly Header[], source: AsyncIterable<Uint8Array>, totalBytes?: number): Promise<void>;
   /** Sends the reply and closes the connection: for bodies that were not read to their end. */
-  sendAndClose(status: number, headers: readonly (readonly [string, string])[], body: string): void;
+  sendAndClose(status: number, headers: readonly Header[], body: string): void;
 }
 
 const statusLines = new Map(Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]));
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-function writeHead(res: HttpResponse, status: number, headers: readonly (readonly [string, string])[]): void {
+/**
+ * Writes status and headers. uWS writes values as they are, so a line break in one would start a new header: such a header is left out,
+ * and the rest travels as the tail of the first one, since a call into the server costs more than the text.
+ */
+function writeHead(res: HttpResponse, status: number, headers: readonly Header[]): void {
   res.writeStatus(statusLines.get(status) ?? String(status));
-  for (const [name, value] of headers) {
-    // uWS writes values as they are: a line break in one would start a new header.
+  let name = '';
+  let block = '';
+  for (const [key, value] of headers) {
     if (!headerValue.test(value)) continue;
-    res.writeHeader(name, value);
+    if (name === '') {
+      name = key;
+      block = value;
+    } else block += `\r\n${key}: ${value}`;
   }
+  if (name !== '') res.writeHeader(name, block);
 }
 
 /** Takes hold of a uWS response; must be called before the first await. */

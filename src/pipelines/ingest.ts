@@ -37,7 +37,7 @@ const rowsWanted = 20_000;
 const bytesWanted = 16 * 1024 * 1024;
 const entriesRead = 256;
 /** At most one insert a shard in this time, unless a batch is full: ClickHouse likes few and large ones. */
-const paceMs = 250;
+const paceMs = 400;
 const idleMs = 100;
 /** The tail kept behind the acknowledged entry, for live streams that resume and against a store that lost its last writes. */
 const tailMs = 10 * 60_000;

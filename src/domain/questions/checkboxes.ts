@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { QuestionType } from './contract.ts';
-import { bitsOf, distributionOf, findOption, hasBit, optionCategories, setBit, slotsAt, wordKeys } from './choice.ts';
+import { bitsOf, distributionOf, findOption, hasBit, optionCategories, setBit, wordKeys, wordSlots } from './choice.ts';
 import { blankStatistic } from './numbers.ts';
 import { refuseStrays } from './text-checks.ts';
 
@@ -16,7 +16,7 @@ export const checkboxes: QuestionType = {
   frozenSettings: [],
   columns: (question) => ({ codes: wordKeys(question), numbers: [], texts: [] }),
   read(question, answers, row, context) {
-    const slots = slotsAt(question, wordKeys(question));
+    const slots = wordSlots(question);
     let chosen = 0;
     for (const placed of answers) {
       if (!refuseStrays(placed, { value: ['optionId'] }, context)) continue;
@@ -31,16 +31,16 @@ export const checkboxes: QuestionType = {
     if (typeof maxSelections === 'number' && chosen > maxSelections) context.report(first, '', `choose at most ${maxSelections}`);
   },
   write(question, row) {
-    const slots = slotsAt(question, wordKeys(question));
+    const slots = wordSlots(question);
     return question.options.filter((option) => hasBit(row.codes, slots, option.code)).map((option) => ({ optionId: option.id }));
   },
   countPlan(question) {
-    const slots = slotsAt(question, wordKeys(question));
+    const slots = wordSlots(question);
     return { base: slots, requests: [{ kind: 'bits', slots }] };
   },
   statistic(question, results) {
     const counts = bitsOf(results[0]);
     return { ...blankStatistic(), distribution: distributionOf(question.options, (code) => counts[code - 1] ?? 0) };
   },
-  dimension: (question) => ({ categories: optionCategories(question.options), source: { kind: 'bits', slots: slotsAt(question, wordKeys(question)) } }),
+  dimension: (question) => ({ categories: optionCategories(question.options), source: { kind: 'bits', slots: wordSlots(question) } }),
 };

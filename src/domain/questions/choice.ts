@@ -39,6 +39,15 @@ export function distributionOf(options: readonly Option[], countOf: (code: numbe
   return distribution;
 }
 
+const knownWords = new WeakMap<Question, readonly number[]>();
+
+/** Positions of a question's bit words, looked up once: a changed question is a new object. */
+export function wordSlots(question: Question): readonly number[] {
+  let slots = knownWords.get(question);
+  if (!slots) knownWords.set(question, (slots = slotsAt(question, wordKeys(question))));
+  return slots;
+}
+
 /** Names of the bit words that options with codes up to the largest one need: `w0`, `w1` … */
 export function wordKeys(question: Question, prefix = ''): string[] {
   const largest = Math.max(1, ...question.options.map((option) => option.code));

@@ -49,6 +49,18 @@ export function indexOn(scale: Scale, value: number): number | undefined {
 
 const isCoded = (scale: Scale): boolean => pointCount(scale) <= pointsAtMost;
 
+const knownPoints = new WeakMap<Question, ReadonlyMap<number, number>>();
+
+/** Index by value for a question's scale, made once: answers are looked up far more often than questions change. */
+function pointsOf(question: Question, scale: Scale): ReadonlyMap<number, number> {
+  let points = knownPoints.get(question);
+  if (!points) {
+    points = new Map(isCoded(scale) ? Array.from({ length: pointCount(scale) }, (_, index) => [pointAt(scale, index), index]) : []);
+    knownPoints.set(question, points);
+  }
+  return points;
+}
+
 /** A number on a scale from min to max in steps. */
 export function createScaleType(settings: z.ZodType<Record<string, unknown>>, scale: (question: Question) => Scale = scaleOf): QuestionType {
   return {
@@ -61,10 +73,16 @@ export function createScaleType(settings: z.ZodType<Record<string, unknown>>, sc
       const placed = onlyAnswer(answers, context);
       const { numberValue } = placed.answer;
       if (!refuseStrays(placed, { value: ['numberValue'] }, context) || numberValue === undefined) return;
-      const { min, max, step } = scale(question);
-      const index = indexOn({ min, max, step }, numberValue);
+      const own = scale(question);
+      const known = pointsOf(question, own).get(numberValue);
+      if (known !== undefined) {
+        row.codes[slotAt(question)] = known + 1;
+        return;
+      }
+      const { min, max, step } = own;
+      const index = indexOn(own, numberValue);
       if (index === undefined) return context.report(placed.index, 'numberValue', `must lie on the scale from ${min} to ${max} in steps of ${step}`);
-      if (isCoded({ min, max, step })) row.codes[slotAt(question)] = index + 1;
+      if (isCoded(own)) row.codes[slotAt(question)] = index + 1;
       else {
         row.codes[slotAt(question)] = 1;
         row.numbers[question.slots.numbers[''] ?? 0] = numberValue;

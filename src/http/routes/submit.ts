@@ -1,7 +1,7 @@
 import type { SubmissionOutcome, SubmissionStanding, Submissions } from '../../actors/submissions.ts';
 import { readSubmission } from '../../domain/submission.ts';
 import { Problem, notFound, validationProblem, type Finding } from '../../errors.ts';
-import { assertJsonType, parseJson } from '../body.ts';
+import { assertJsonType, parseFlatJson } from '../body.ts';
 import { standingHeaders } from '../dispatch.ts';
 import { limitKeyOf } from '../client-address.ts';
 import type { Limits } from '../limits.ts';
@@ -45,7 +45,7 @@ function readRequest(call: Pick<Call, 'header' | 'rawBody'>) {
     assertJsonType(call.header('content-type'), call.header('content-encoding'));
     if (idempotencyKey !== undefined && !keyPattern.test(idempotencyKey))
       throw validationProblem([{ path: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' }]);
-    const body = parseJson(call.rawBody);
+    const body = parseFlatJson(call.rawBody);
     const submission = readSubmission(body, findings);
     const problem = submission ? undefined : validationProblem(findings);
     return { submission, findings, body, idempotencyKey, problem };

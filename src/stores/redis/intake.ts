@@ -72,7 +72,7 @@ interface Waiting {
 }
 
 type IntakeRedis = Redis & {
-  appendBatch(stream: string, ...args: (string | number)[]): Promise<[number, number, number, string][]>;
+  appendBatch(stream: string, ...args: (string | number)[]): Promise<string[]>;
   announceSurvey(key: string, ...args: (string | number)[]): Promise<number>;
   removeResponse(stream: string, ...args: (string | number)[]): Promise<number>;
 };
@@ -184,10 +184,17 @@ function createLane(redis: IntakeRedis, shard: Shard, metrics: Pick<Metrics, 'co
     });
 }
 
-function settle(item: Waiting, result: [number, number, number, string] | undefined): void {
-  const code = result && codes[result[0]];
-  if (!result || !code) return item.reject(new Error('the intake script answered short'));
-  item.resolve({ code, remaining: result[1], resetMs: result[2], text: result[3] });
+const isPlain = (item: Appendix): boolean => item.refusal === '' && item.idempotencyKey === '' && item.isComplete && item.seen === null && item.state === '';
+
+/** Reads `code remaining resetMs text`. */
+function settle(item: Waiting, result: string | undefined): void {
+  if (result === undefined) return item.reject(new Error('the intake script answered short'));
+  const first = result.indexOf(' ');
+  const second = result.indexOf(' ', first + 1);
+  const third = result.indexOf(' ', second + 1);
+  const code = codes[Number(result.slice(0, first))];
+  if (!code) return item.reject(new Error('the intake script answered with an unknown code'));
+  item.resolve({ code, remaining: Number(result.slice(first + 1, second)), resetMs: Number(result.slice(second + 1, third)), text: result.slice(third + 1) });
 }
 
 function encodeBatch(shard: Shard, batch: readonly Waiting[]): (string | number)[] {
@@ -203,10 +210,10 @@ function encodeBatch(shard: Shard, batch: readonly Waiting[]): (string | number)
       surveys.set(name, index);
       heads.push(item.surveyId, item.revision);
     }
-    fields.push(
-      index, item.limitKey, item.limit, item.refusal, item.idempotencyKey, item.digest, item.isComplete ? '1' : '0', item.responseId,
-      item.seen === null ? '' : item.seen, item.row, item.reply, item.state,
-    );
+    fields.push(index, item.limitKey, item.limit, item.row);
+    // Most submissions are whole, carry no key and are not refused: they need no more than these four.
+    if (isPlain(item)) fields.push('');
+    else fields.push('+', item.refusal, item.idempotencyKey, item.digest, item.isComplete ? '1' : '0', item.responseId, item.seen === null ? '' : item.seen, item.reply, item.state);
   }
   return [shard.prefix, limitWindowMs, doneTtlSeconds, openTtlSeconds, surveys.size, ...heads, ...fields];
 }
