@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { isId } from '../ids.ts';
+
+/** What a job queue carries and how it is worked off. */
+export interface QueueSpec<Payload extends z.ZodType = z.ZodType> {
+  payload: Payload;
+  /** How often BullMQ runs a job whose handler throws. */
+  attempts: number;
+  /** Pause before the next of these runs; doubles each time. */
+  backoffMs: number;
+  /** Jobs at once in one process. */
+  concurrency: number;
+}
+
+const id = z.string().refine(isId, 'must be a UUID in lower case');
+
+/**
+ * The job catalogue. Payloads are ids: the truth is read again when the job runs. A job is only a hint, Postgres holds the record,
+ * so a lost or repeated job does no harm.
+ */
+export const queues = {
+  /** An endpoint has deliveries that are due. Waits on other people's servers, so many run at once. */
+  webhooks: { payload: z.strictObject({ webhookId: id }), attempts: 1, backoffMs: 1000, concurrency: 500 },
+} as const satisfies Record<string, QueueSpec>;
+
+export type QueueName = keyof typeof queues;
+export type Payload<Name extends QueueName> = z.output<(typeof queues)[Name]['payload']>;
