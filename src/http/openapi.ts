@@ -49,7 +49,7 @@ export function createOpenApi({ routes, rootRoutes = [], publicUrl = '', version
     openapi: '3.1.0',
     info: { title: 'Survey service', version, description: introduction(), license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: origin + basePath }],
-    tags: [...new Set(all.map(({ tag }) => tag))].map((name) => ({ name, ...(tagTexts[name] && { description: tagTexts[name]() }) })),
+    tags: tagsOf(all),
     security: [{ bearer: [] }],
     paths,
     webhooks,
@@ -60,6 +60,12 @@ export function createOpenApi({ routes, rootRoutes = [], publicUrl = '', version
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An access token from POST /auth/login, or an API key (`sk_…`).' } },
     },
   };
+}
+
+function tagsOf(routes: readonly DescribedRoute[]): OpenApiDocument['tags'] {
+  const used = new Set(routes.map(({ tag }) => tag));
+  const described = Object.entries(tagTexts).filter(([name]) => used.delete(name)).map(([name, text]) => ({ name, description: text() }));
+  return [...described, ...[...used].map((name) => ({ name }))];
 }
 
 function pathsOf(routes: readonly DescribedRoute[], operation: (route: DescribedRoute) => JsonSchema, shared: JsonSchema = {}): OpenApiDocument['paths'] {

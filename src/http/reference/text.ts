@@ -33,13 +33,9 @@ function codeTable(): string {
   return ['| code | status | meaning |', '|---|---|---|', ...rows].join('\n');
 }
 
-/** What each group of operations is about; a route's `tag` must be one of these. */
+/** What each group of operations is about, in the order shown; a route's `tag` must be one of these. */
 export const tagTexts: Readonly<Record<string, () => string>> = {
   Authentication: () => 'Signing in, trading refresh tokens, signing out. Access tokens live 15 minutes and refresh tokens 30 days unless set otherwise; a refresh token is used once.',
-  Users: () => 'For an ADMIN: who can sign in, and with which role.',
-  'API keys': () => 'Keys for programs, each with a role and, if wanted, its own requests a minute.',
-  Members: () => 'With whom a survey is shared.',
-  Audit: () => 'What was done by whom. For an ADMIN.',
   Surveys: () =>
     'A survey is a DRAFT until it is published. Only an ACTIVE one takes responses, from `startsAt` to `endsAt` and up to `responseQuota` complete responses. Every status may be set from every other.',
   Questions: () => `What differs between the types:\n\n${questionTable()}`,
@@ -48,6 +44,9 @@ export const tagTexts: Readonly<Record<string, () => string>> = {
   Responses: () => 'Submitting is public; reading needs the right to read the survey. What was accepted is on disk, appears once, and is counted exactly.',
   Uploads: () => 'Files for FILE_UPLOAD questions: uploaded first, then named by an answer.',
   Analytics: () => 'Exact counts, never sampled. A submission shows here within two seconds of its acceptance. Percentages of the survey’s head have one decimal; all others full precision.',
+  Live: () =>
+    'A WebSocket at `{base_url}/live?ticket=…` (subprotocol `survey.v1`; a ticket is good for 60 seconds and one use) takes LiveClientMessage and sends LiveServerMessage. `after` replays what was missed in the last ten minutes at least. A reader that is too slow is told ' +
+    '`lagged`. The same comes as server-sent events from `GET /surveys/{id}/live`, with `Last-Event-ID`.',
   Exports: () => 'Files of all responses, made behind the reply and kept for seven days.',
   Webhooks: () =>
     'Deliveries carry `webhook-id`, `webhook-timestamp` and `webhook-signature` as Standard Webhooks has them, and are repeated with the same `webhook-id` until a 2xx reply (15 s at most). Redirects count as failures, 410 switches the endpoint ' +
@@ -55,9 +54,10 @@ export const tagTexts: Readonly<Record<string, () => string>> = {
   AI: () =>
     'Needs a provider that is set up; everything else works without. Work that takes longer than 20 seconds, or waits for a provider’s limits, replies 202 with a `jobId`. Before a provider sees an answer, personal data is replaced by placeholders; EMAIL and FILE_UPLOAD answers ' +
     'are never sent.',
-  Live: () =>
-    'A WebSocket at `{base_url}/live?ticket=…` (subprotocol `survey.v1`; a ticket is good for 60 seconds and one use) takes LiveClientMessage and sends LiveServerMessage. `after` replays what was missed in the last ten minutes at least. A reader that is too slow is told ' +
-    '`lagged`. The same comes as server-sent events from `GET /surveys/{id}/live`, with `Last-Event-ID`.',
+  Users: () => 'For an ADMIN: who can sign in, and with which role.',
+  'API keys': () => 'Keys for programs, each with a role and, if wanted, its own requests a minute.',
+  Members: () => 'With whom a survey is shared.',
+  Audit: () => 'What was done by whom. For an ADMIN.',
   Service: () => 'How the service is. These paths lie beside the base address, not below it.',
   Reference: () => 'This document.',
 };
@@ -69,7 +69,7 @@ const answerTexts: Readonly<Record<QuestionTypeName, string>> = {
   RATING_SCALE: '`numberValue` on the scale',
   NPS: '`numberValue`, whole, 0–10',
   MATRIX: '`rowId` and `optionId`, one answer a row (several where `multiple` is set)',
-  RANKING: '`optionId` and `rank` (1…n), or `optionId`s in order',
+  RANKING: '`optionId` and `rank` (1…n), or one `optionId` after the other',
   SHORT_TEXT: '`textValue`',
   LONG_TEXT: '`textValue`',
   EMAIL: '`textValue`, a valid address',

@@ -1,0 +1,53 @@
+import { Problem } from '../../src/errors.ts';
+import { createAddressReader } from '../../src/http/client-address.ts';
+import { createDispatch } from '../../src/http/dispatch.ts';
+import type { Limits, Standing } from '../../src/http/limits.ts';
+import type { Principal } from '../../src/http/principal.ts';
+import { createRouteTable, type Route } from '../../src/http/route.ts';
+import { createServer } from '../../src/http/server.ts';
+import { createLog } from '../../src/log.ts';
+
+export interface LoopbackOptions {
+  api?: readonly Route[];
+  root?: readonly Route[];
+  trustedProxies?: readonly string[];
+  corsOrigins?: readonly string[];
+  /** Calls a minute that each key may make. */
+  limit?: number;
+}
+
+/** Tokens that the server knows, by who they stand for. */
+export const knownTokens: Readonly<Record<string, Principal['role']>> = { admin: 'ADMIN', editor: 'EDITOR', viewer: 'VIEWER' };
+
+export function authenticateKnown(authorization: string | undefined): Promise<Principal> {
+  const name = /^Bearer (\w+)$/.exec(authorization ?? '')?.[1] ?? '';
+  const role = Object.hasOwn(knownTokens, name) ? knownTokens[name] : undefined;
+  if (!role) return Promise.reject(new Problem('UNAUTHORIZED'));
+  return Promise.resolve({ userId: name, email: `${name}@example.org`, role, sessionId: name, keyId: null, requestsPerMinute: null });
+}
+
+export function countingLimits(limit: number): Limits & { counted: Map<string, number> } {
+  const counted = new Map<string, number>();
+  const consume = async (scope: string, key: string): Promise<Standing> => {
+    const used = (counted.get(`${scope} ${key}`) ?? 0) + 1;
+    counted.set(`${scope} ${key}`, used);
+    return { limit, remaining: Math.max(0, limit - used), resetAt: 1_800_000_000, isAllowed: used <= limit, retryAfterSeconds: 30 };
+  };
+  return { consume, counted };
+}
+
+/** The real server and dispatcher on a free loopback port, with routes of the test's own and no store behind. */
+export async function startLoopback({ api = [], root = [], trustedProxies = [], corsOrigins = [], limit = 1000 }: LoopbackOptions) {
+  const requested: [string, number][] = [];
+  const refused: string[] = [];
+  const limits = countingLimits(limit);
+  const log = createLog('silent');
+  const nowhere = { find: async () => undefined, rightOf: async () => undefined };
+  const dispatch = createDispatch({ authenticate: authenticateKnown, access: nowhere, limits, log, metrics: { refused: (code) => void refused.push(code) } });
+  const server = createServer({
+    api: createRouteTable(api), root: createRouteTable(root), dispatch, addressOf: createAddressReader(trustedProxies), corsOrigins, isPortShared: false, log,
+    metrics: { requested: (path, status) => void requested.push([path, status]) },
+  });
+  const port = await server.listen('127.0.0.1', 0);
+  return { origin: `http://127.0.0.1:${port}`, port, requested, refused, counted: limits.counted, stop: () => server.drain(200) };
+}
