@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os';
 /**
  * The child process that serves the embedded ClickHouse: `node clickhouse-server.js <directory> <port> <memory in bytes>`.
  * A process of its own, because the engine takes threads and memory in any process that loads it, because several of the
@@ -9,6 +10,9 @@ import { join } from 'node:path';
 import { keptSecret } from './host/kept-secret.ts';
 import { openEngine } from './engine/engine.ts';
 import { createEngineServer } from './engine/http/server.ts';
+
+// Merges and long queries must not take the processor from who answers respondents. Threads inherit this, and the engine's come later.
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const [dir = '', port = '', memoryBytes = ''] = process.argv.slice(2);
 const spoolDir = join(dir, 'spool');
