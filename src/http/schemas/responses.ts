@@ -60,6 +60,10 @@ export const submittedAnswerSchema = z
   .refine(hasOneValue, oneValueMessage)
   .meta({ id: 'SubmittedAnswer', description: 'Exactly one value field, the one that fits the question; several values are several answers.', ...exactlyOneValue });
 
+/** Text of a length counted as the reader counts it: in UTF-16 units. `z.string().max` counts code points. */
+const short = (longest: number, shortest = 0) =>
+  z.string().refine((text) => text.length >= shortest && text.length <= longest, `must have ${shortest} to ${longest} characters`).meta({ maxLength: longest, ...(shortest > 0 && { minLength: shortest }) });
+
 const startTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
 
 /** The body of a submission as documented; the route reads it by hand (domain/submission), and a test holds the two against each other. */
@@ -68,21 +72,20 @@ export const submissionBodySchema = z
     answers: z.array(submittedAnswerSchema).max(5000),
     isComplete: z.boolean().default(true).describe('`false` saves progress: missing required answers are not asked for'),
     responseId: idSchema.optional().describe('A UUID made by the client, or that of the response being continued'),
-    resumeToken: z.string().max(200).optional().describe('From the reply to the incomplete submission that this one continues'),
+    resumeToken: short(200).optional().describe('From the reply to the incomplete submission that this one continues'),
     startedAt: z
       .string()
-      .max(40)
-      .refine((text) => startTime.test(text) && !Number.isNaN(Date.parse(text)), 'must be an ISO 8601 time with its zone')
+      .refine((text) => text.length <= 40 && startTime.test(text) && !Number.isNaN(Date.parse(text)), 'must be an ISO 8601 time with its zone')
       .optional()
       .meta({ format: 'date-time' }),
-    respondent: z.string().refine((text) => [...text].length <= 200, 'must have at most 200 characters').optional().describe('At most 200 characters; refused for anonymous surveys'),
+    respondent: z.string().refine((text) => [...text].length <= 200, 'must have at most 200 characters').optional().describe('Refused for anonymous surveys').meta({ maxLength: 200 }),
     metadata: z
-      .record(z.string().min(1).max(100), z.string().max(1000))
+      .record(short(100, 1), short(1000))
       .refine((pairs) => Object.keys(pairs).length <= 20, 'must have at most 20 pairs')
       .optional()
-      .describe('At most 20 pairs'),
+      .meta({ maxProperties: 20 }),
     language: languageSchema.optional(),
-    surveyToken: z.string().max(200).optional().describe('The token of a PRIVATE survey; the header X-Survey-Token goes before it'),
+    surveyToken: short(200).optional().describe('The token of a PRIVATE survey; the header X-Survey-Token goes before it'),
   })
   .meta({
     id: 'Submission',
