@@ -1,4 +1,3 @@
-import { constants, setPriority } from 'node:os';
 /**
  * The child process that serves the embedded ClickHouse: `node clickhouse-server.js <directory> <port> <memory in bytes>`.
  * A process of its own, because the engine takes threads and memory in any process that loads it, because several of the
@@ -6,6 +5,7 @@ import { constants, setPriority } from 'node:os';
  */
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { keptSecret } from './host/kept-secret.ts';
 import { openEngine } from './engine/engine.ts';
