@@ -67,7 +67,10 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
 
 export type CrosstabStore = ReturnType<typeof createCrosstabStore>;
 
-/** Cells and totals in one pass: every group is spread over its codes and, in either direction, over "all". */
+/**
+ * Cells and totals in one pass: every group is spread over its codes and, in either direction, over "all". Groups outside the table
+ * are spread over nothing; a WHERE would be asked of every response instead of every group.
+ */
 function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: string, columnOf: ColumnOf): string {
   const [down, across] = [dimensionWords(rows, columnOf), dimensionWords(columns, columnOf)];
   const [rowNames, columnNames] = [down.words.map((_, index) => `r${index}`), across.words.map((_, index) => `k${index}`)];
@@ -79,10 +82,9 @@ function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: str
   const groups = [...rowNames, ...columnNames].join(', ');
   const counted = weight ? `(SELECT ${words.join(', ')}, ${value} AS value, ${isUsable} AS usable FROM ${source})` : source;
   return `SELECT row AS place, column AS code, '' AS label, [toFloat64(sum(responses)), toFloat64(sum(weight)), toFloat64(sum(squares)), toFloat64(sum(unweightable))] AS figures FROM
-    (SELECT arrayJoin(arrayPushFront(rowCodes, toUInt32(${allCodes}))) AS row, arrayJoin(arrayPushFront(columnCodes, toUInt32(${allCodes}))) AS column, responses, weight, squares, unweightable FROM
-      (SELECT ${down.codesOf(rowNames)} AS rowCodes, ${across.codesOf(columnNames)} AS columnCodes, responses, weight, squares, unweightable FROM
-        (SELECT ${weight ? groups : words.join(', ')}, ${figures} FROM ${counted} GROUP BY ${groups})
-      WHERE notEmpty(rowCodes) AND notEmpty(columnCodes)))
+    (SELECT arrayJoin(if(isInBoth, arrayPushFront(rowCodes, toUInt32(${allCodes})), [])) AS row, arrayJoin(arrayPushFront(columnCodes, toUInt32(${allCodes}))) AS column, responses, weight, squares, unweightable FROM
+      (SELECT ${down.codesOf(rowNames)} AS rowCodes, ${across.codesOf(columnNames)} AS columnCodes, notEmpty(rowCodes) AND notEmpty(columnCodes) AS isInBoth, responses, weight, squares, unweightable FROM
+        (SELECT ${weight ? groups : words.join(', ')}, ${figures} FROM ${counted} GROUP BY ${groups})))
     GROUP BY row, column`;
 }
 
