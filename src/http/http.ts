@@ -1,4 +1,7 @@
+import assert from 'node:assert';
+import { readFileSync } from 'node:fs';
 import type { Core } from '../actors/core.ts';
+import { assetPath } from '../assets.ts';
 import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -11,12 +14,17 @@ import { createDispatch } from './dispatch.ts';
 import { createLimits, type Limits } from './limits.ts';
 import { createPeople, type People } from './people.ts';
 import { createRouteTable, type Route } from './route.ts';
+import type { DescribedRoute } from './reference/described-route.ts';
+import { createOpenApi } from './openapi.ts';
+import { docsRoutes, openApiRoute } from './routes/docs.ts';
+import { healthRoutes } from './routes/health.ts';
+import { metricsRoute } from './routes/metrics.ts';
 import { analyticsRoutes } from './routes/analytics.ts';
 import { questionRoutes } from './routes/questions.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { submitRoute } from './routes/submit.ts';
 import { surveyRoutes } from './routes/surveys.ts';
-import { assertNativeServer, createServer } from './server.ts';
+import { assertNativeServer, createServer, type Server } from './server.ts';
 
 export interface HttpOptions {
   settings: Settings;
@@ -38,15 +46,33 @@ export async function createHttp(options: HttpOptions) {
     surveys: stores.surveys,
     lookups: { responseId: async (responseId) => (await core.reading.find(responseId))?.surveyId },
   });
-  const api = createRouteTable(apiRoutes(options, people, limits));
-  const server = createServer({
-    api, root: createRouteTable([]), dispatch: createDispatch({ authenticate: people.authenticate, access, limits, log, metrics }),
+  const rootRoutes = createRootRoutes(options, people, limits, () => server.isDraining);
+  const ownRoutes = apiRoutes(options, people, limits);
+  const document = () => createOpenApi({ routes: api.routes, rootRoutes, publicUrl: settings.publicUrl, version: packageVersion() });
+  const api = createRouteTable([...ownRoutes, openApiRoute({ document })]);
+  const server: Server = createServer({
+    api, root: createRouteTable([...rootRoutes, ...docsRoutes()]), dispatch: createDispatch({ authenticate: people.authenticate, access, limits, log, metrics }),
     addressOf: createAddressReader(settings.trustedProxies), corsOrigins: settings.corsOrigins, isPortShared: options.isPortShared, log, metrics,
   });
   return {
     listen: server.listen,
     drain: server.drain,
   };
+}
+
+function packageVersion(): string {
+  return String((JSON.parse(readFileSync(assetPath('package.json'), 'utf8')) as { version: unknown }).version);
+}
+
+function createRootRoutes({ stores, core, metrics }: HttpOptions, people: People, limits: Limits, isDraining: () => boolean): DescribedRoute[] {
+  return [
+    ...healthRoutes({
+      isDraining, pressure: stores.pressure.refusal, nowMs: core.now,
+      writeToIntake: () => stores.intakeRedis.set('{health}:probe', '1', 'EX', 60),
+      others: { responses: async () => assert(await stores.clickhouse.ping()), controlPlane: () => stores.sql`SELECT 1`, jobs: () => stores.sharedRedis.ping() },
+    }),
+    metricsRoute({ registry: metrics.registry, authenticate: people.authenticate, limits }),
+  ];
 }
 
 function apiRoutes({ stores, core }: HttpOptions, people: People, limits: Limits): Route[] {
