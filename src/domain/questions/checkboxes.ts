@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { QuestionType } from './contract.ts';
-import { bitsOf, distributionOf, findOption, hasBit, optionCategories, setBit, wordKeys, wordSlots } from './choice.ts';
+import { bitsOf, distributionOf, findOption, flagColumns, hasBit, optionCategories, setBit, wordKeys, wordSlots } from './choice.ts';
 import { blankStatistic } from './numbers.ts';
 import { refuseStrays } from './text-checks.ts';
 
@@ -43,4 +43,5 @@ export const checkboxes: QuestionType = {
     return { ...blankStatistic(), distribution: distributionOf(question.options, (code) => counts[code - 1] ?? 0) };
   },
   dimension: (question) => ({ categories: optionCategories(question.options), source: { kind: 'bits', slots: wordSlots(question) } }),
+  exportColumns: (question) => flagColumns(question.options, wordSlots(question)),
 };

@@ -1,6 +1,6 @@
 import type { Option, Question } from '../survey.ts';
 import { visibleOptions } from '../survey.ts';
-import { bitsPerWord, otherCode, otherValue, type Category, type CountResult, type PlacedAnswer, type ReadContext } from './contract.ts';
+import { bitsPerWord, otherCode, otherValue, type Category, type CountResult, type ExportColumn, type PlacedAnswer, type ReadContext } from './contract.ts';
 
 /** What questions whose answers are options share. */
 
@@ -20,6 +20,11 @@ export function optionCategories(options: readonly Option[]): Category[] {
 }
 
 export const otherCategory: Category = { code: otherCode, value: otherValue, text: 'Other' };
+
+/** A column an option that says whether it was chosen. */
+export function flagColumns(options: readonly Option[], slots: readonly number[]): ExportColumn[] {
+  return options.map(({ code, value, text }) => ({ key: value, label: text, cell: { kind: 'flag', slots, code } }));
+}
 
 export function codesOf(result: CountResult | undefined): ReadonlyMap<number, number> {
   return result?.kind === 'codes' ? result.counts : new Map();

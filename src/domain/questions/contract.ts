@@ -139,6 +139,33 @@ export interface Dimension {
     | { kind: 'first'; items: readonly { slot: number; code: number }[] };
 }
 
+/** How a cell of an export follows from a stored response. A cell is empty where there is no answer. */
+export type ExportCell =
+  /** the category of the code at this position */
+  | { kind: 'choice'; slot: number; categories: readonly Category[] }
+  /** whether the option with this code is among the chosen; empty where none of the words has a bit */
+  | { kind: 'flag'; slots: readonly number[]; code: number }
+  /** the whole number at this position, 1…n */
+  | { kind: 'rank'; slot: number }
+  /** code k stands for points[k − 1] */
+  | { kind: 'point'; slot: number; points: readonly number[] }
+  /** a number, where the code at `presence` is not 0 */
+  | { kind: 'number'; presence: number; slot: number; isInteger: boolean }
+  /** a text, where the code at `presence` is `code` (not given: not 0) */
+  | { kind: 'text'; presence: number; slot: number; code?: number; form: TextForm };
+
+/** `upload`: only its first word, the upload's id. */
+export type TextForm = 'text' | 'date' | 'time' | 'upload';
+
+/** One column of an export. */
+export interface ExportColumn {
+  /** Tells the columns of a question apart: '' for its only or main one, else an option's value, a row's value, or both with a colon. */
+  key: string;
+  /** What the key stands for in the author's words; '' for ''. */
+  label: string;
+  cell: ExportCell;
+}
+
 /** Where a question type's options come from. */
 export type OptionSource =
   /** the author gives at least one */
@@ -175,4 +202,6 @@ export interface QuestionType {
   statistic(question: Question, results: readonly CountResult[], base: number): TypeStatistic;
   /** The question as a variable; `row` names a MATRIX row or a RANKING item by id or value. A string says why it cannot be one. */
   dimension(question: Question, row?: string): Dimension | string;
+  /** Its columns in a file with one line a response. Hidden options have theirs too, because they may have answers. */
+  exportColumns(question: Question): ExportColumn[];
 }

@@ -39,4 +39,5 @@ export const likertScale: QuestionType = {
     };
   },
   dimension: (question) => ({ categories: optionCategories(question.options), source: { kind: 'code', slot: slotAt(question) } }),
+  exportColumns: (question) => [{ key: '', label: '', cell: { kind: 'choice', slot: slotAt(question), categories: optionCategories(question.options) } }],
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { MatrixRow, Question } from '../survey.ts';
-import type { AnswerRow, QuestionType, ReadAnswer } from './contract.ts';
-import { bitsOf, codesOf, distributionOf, findOption, hasBit, optionByCode, optionCategories, placeOf, setBit, slotAt, slotsAt, wordKeys } from './choice.ts';
+import type { AnswerRow, ExportColumn, QuestionType, ReadAnswer } from './contract.ts';
+import { bitsOf, codesOf, distributionOf, findOption, flagColumns, hasBit, optionByCode, optionCategories, placeOf, setBit, slotAt, slotsAt, wordKeys } from './choice.ts';
 import { blankStatistic } from './numbers.ts';
 import { refuseStrays } from './text-checks.ts';
 
@@ -65,7 +65,14 @@ export const matrix: QuestionType = {
     const categories = optionCategories(question.options);
     return isMultiple(question) ? { categories, source: { kind: 'bits', slots } } : { categories, source: { kind: 'code', slot: slotAt(question, rowKey(row)) } };
   },
+  exportColumns: (question) => question.rows.flatMap((row) => lineColumns(question, row)),
 };
+
+function lineColumns(question: Question, row: MatrixRow): ExportColumn[] {
+  if (!isMultiple(question))
+    return [{ key: row.value, label: row.text, cell: { kind: 'choice', slot: slotAt(question, rowKey(row)), categories: optionCategories(question.options) } }];
+  return flagColumns(question.options, rowSlots(question, row)).map((column) => ({ ...column, key: `${row.value}:${column.key}`, label: `${row.text}: ${column.label}` }));
+}
 
 /** Writes one mark of the grid; false when the place was taken. */
 function mark(question: Question, line: MatrixRow, code: number, row: AnswerRow): boolean {

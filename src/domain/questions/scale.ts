@@ -106,8 +106,16 @@ export function createScaleType(settings: z.ZodType<Record<string, unknown>>, sc
       if (!isCoded(own)) return 'has too many points to be a crosstab variable';
       return { categories: pointCategories(own), source: { kind: 'code', slot: slotAt(question) } };
     },
+    exportColumns(question) {
+      const own = scale(question);
+      const numberSlot = question.slots.numbers[''];
+      if (isCoded(own) || numberSlot === undefined) return [{ key: '', label: '', cell: { kind: 'point', slot: slotAt(question), points: pointsIn(own) } }];
+      return [{ key: '', label: '', cell: { kind: 'number', presence: slotAt(question), slot: numberSlot, isInteger: decimals(own) === 0 } }];
+    },
   };
 }
+
+const pointsIn = (scale: Scale): number[] => Array.from({ length: pointCount(scale) }, (_, index) => pointAt(scale, index));
 
 function pointCategories(scale: Scale): Category[] {
   return Array.from({ length: pointCount(scale) }, (_, index) => {

@@ -46,4 +46,12 @@ export const singleChoice: QuestionType = {
     categories: [...optionCategories(question.options), ...('other' in question.slots.texts ? [otherCategory] : [])],
     source: { kind: 'code', slot: slotAt(question) },
   }),
+  exportColumns(question) {
+    const other = question.slots.texts['other'];
+    const categories = [...optionCategories(question.options), ...(other === undefined ? [] : [otherCategory])];
+    return [
+      { key: '', label: '', cell: { kind: 'choice', slot: slotAt(question), categories } },
+      ...(other === undefined ? [] : [{ key: otherValue, label: otherCategory.text, cell: { kind: 'text', presence: slotAt(question), slot: other, code: otherCode, form: 'text' } } as const]),
+    ];
+  },
 };

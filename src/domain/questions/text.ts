@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 import { z } from 'zod';
-import type { CountResult, QuestionType, TextKey } from './contract.ts';
+import type { CountResult, QuestionType, TextForm, TextKey } from './contract.ts';
 import { slotAt } from './choice.ts';
 import { blankStatistic } from './numbers.ts';
 import { isPlainText, onlyAnswer, refuseStrays } from './text-checks.ts';
@@ -13,6 +13,8 @@ export interface TextKind {
   problemOf(text: string, settings: Readonly<Record<string, unknown>>): string | undefined;
   statistic: QuestionType['statistic'];
   noDimension: string;
+  /** What the text is to a program; default 'text'. */
+  form?: TextForm;
 }
 
 /** A question that is answered with one text. */
@@ -36,6 +38,9 @@ export function createTextType(kind: TextKind): QuestionType {
     countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'text', slot: question.slots.texts[''] ?? 0, presence: slotAt(question), by: kind.by }] }),
     statistic: kind.statistic,
     dimension: () => kind.noDimension,
+    exportColumns: (question) => [
+      { key: '', label: '', cell: { kind: 'text', presence: slotAt(question), slot: question.slots.texts[''] ?? 0, form: kind.form ?? 'text' } },
+    ],
   };
 }
 

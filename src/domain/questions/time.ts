@@ -14,6 +14,7 @@ export const time: QuestionType = createTextType({
     .strictObject({ min: clock.optional(), max: clock.optional() })
     .refine(({ min, max }) => min === undefined || max === undefined || padded(min) <= padded(max), { path: ['max'], message: 'must not be before min' }),
   by: 'hour',
+  form: 'time',
   problemOf(text, { min, max }) {
     if (!isClockTime(text)) return 'must be a time of day, HH:MM or HH:MM:SS';
     if (typeof min === 'string' && padded(text) < padded(min)) return `must not be before ${min}`;
