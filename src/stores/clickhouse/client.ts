@@ -36,6 +36,7 @@ const defaultDatabase = 'survey';
 const readTimeoutMs = 15_000;
 const changeTimeoutMs = 60_000;
 const pingTimeoutMs = 2000;
+const longestCallMs = 60 * 60_000;
 /** A server that was started again drops its idle connections: the first failure on one says nothing. */
 const leastAttempts = 2;
 
@@ -65,6 +66,7 @@ export function createClickHouse({ urls, log }: ClickHouseOptions): ClickHouse {
       const query = `${sql} SETTINGS ${inline({ ...alwaysSet, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
       return attempt(timeoutMs, async (client, signal) => {
         const result = await client.query({ query, format: 'JSONCompactEachRow', abort_signal: signal });
+        signal.addEventListener('abort', () => result.close());
         return result.json<Row>();
       });
     },
@@ -72,6 +74,7 @@ export function createClickHouse({ urls, log }: ClickHouseOptions): ClickHouse {
     insert: (sql, body, { timeoutMs = changeTimeoutMs } = {}) =>
       attempt(timeoutMs, async (client, signal) => {
         const { stream } = await client.exec({ query: sql, values: Readable.from(body, { objectMode: false }), abort_signal: signal });
+        signal.addEventListener('abort', () => stream.destroy());
         for await (const _ of stream);
       }),
     ping: () => attempt(pingTimeoutMs, async (client, signal) => void (await client.query({ query: 'SELECT 1', abort_signal: signal }).then((result) => result.text()))).then(() => true, () => false),
@@ -97,7 +100,8 @@ function open(url: string): ClickHouseClient {
     url: server,
     application: 'survey-service',
     max_open_connections: 32,
-    request_timeout: changeTimeoutMs,
+    // Every call has a bound of its own; this one would also end long work that is silent until it is done.
+    request_timeout: longestCallMs,
     keep_alive: { enabled: true },
     log: { level: ClickHouseLogLevel.OFF },
   });
@@ -109,7 +113,7 @@ function at<T>(items: readonly T[], index: number): T {
   return item;
 }
 
-/** The client's own time-out starts again with every byte, and its abort ends with the reply's head: this bounds the whole. */
+/** Bounds a call as a whole: the client's own time-out starts again with every byte, and its abort ends with the reply's head. */
 async function bounded<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;

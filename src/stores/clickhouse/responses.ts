@@ -1,6 +1,6 @@
 import type { ClickHouse } from './client.ts';
 import { createCodeColumns } from './code-columns.ts';
-import { countScan } from './counting/head.ts';
+import { collectCount, countScan } from './counting/head.ts';
 import { runScans } from './counting/scans.ts';
 import { createErasure } from './erasure.ts';
 import { createInsert } from './insert.ts';
@@ -64,9 +64,9 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       const after = cursor === undefined ? undefined : decodeCursor(cursor);
       const conditions = await conditionsFor(selection);
       const offset = after === undefined ? (page - 1) * limit : 0;
-      const total = await count(selection);
-      if (offset >= total) return { records: [], total, nextCursor: null };
-      const keys = await newestKeys(clickhouse, { conditions, after, offset, limit: limit + 1 });
+      const counting = count(selection);
+      if (offset > 0 && offset >= (await counting).total) return { records: [], total: (await counting).total, nextCursor: null };
+      const [{ total }, keys] = await Promise.all([counting, newestKeys(clickhouse, { conditions, after, offset, limit: limit + 1 })]);
       const shown = keys.slice(0, limit);
       const records = await recordsAt(clickhouse, { surveyCondition: `survey_id = ${uuid(selection.surveyId)}`, keys: shown, columns: await columnsToRead(codeColumns) });
       const last = shown.at(-1);
@@ -78,15 +78,10 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       yield* walkRecords(clickhouse, { conditions: await conditionsFor(selection), columns: await columnsToRead(codeColumns) });
     },
 
-    /** Counts of several surveys at once; every survey asked for has an entry. */
+    /** Counts of several surveys; every survey asked for has an entry. */
     async countOf(surveyIds: readonly string[]): Promise<Map<string, { total: number; complete: number }>> {
-      const counts = new Map(surveyIds.map((id) => [id, { total: 0, complete: 0 }]));
-      if (surveyIds.length === 0) return counts;
-      const rows = await clickhouse.select<[string, number, number]>(
-        `SELECT survey_id, count(), countIf(is_complete = 1) FROM ${table} FINAL WHERE survey_id IN (${surveyIds.map(uuid).join(', ')}) GROUP BY survey_id`,
-        { timeoutMs: countTimeoutMs },
-      );
-      for (const [id, total, complete] of rows) counts.set(id, { total, complete });
+      const counts = new Map<string, { total: number; complete: number }>();
+      for (const surveyId of surveyIds) counts.set(surveyId, await count({ surveyId }));
       return counts;
     },
 
@@ -103,12 +98,11 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     },
   };
 
-  async function count(selection: Selection): Promise<number> {
+  async function count(selection: Selection): Promise<{ total: number; complete: number }> {
     const slots = selectionSlots(selection);
     const columnOf = await columnNames(columns, slots);
     const scope = { clickhouse, surveyId: selection.surveyId, conditions: conditionsOf(selection, columnOf), columns: ['is_complete', ...existingColumns(slots, columnOf)], timeoutMs: countTimeoutMs };
-    const { rows } = await runScans(scope, [countScan]);
-    return (rows[0] ?? []).reduce((sum, [, , , [amount]]) => sum + (amount ?? 0), 0);
+    return collectCount((await runScans(scope, [countScan])).rows[0] ?? []);
   }
 }
 

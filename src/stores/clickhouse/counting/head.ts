@@ -44,8 +44,13 @@ export function collectHead(rows: readonly ScanRow[]): SurveyHead {
   };
 }
 
-/** How many responses there are: one figure. */
-export const countScan: Scan = { isAdditive: true, statement: (source) => `SELECT 0 AS place, 0 AS code, '' AS label, [count()] AS figures FROM ${source}` };
+/** How many responses there are by completeness; the projection can answer it as above. */
+export const countScan: Scan = { isAdditive: true, statement: (source) => `SELECT 0 AS place, is_complete AS code, '' AS label, [count()] AS figures FROM ${source} GROUP BY code` };
+
+export function collectCount(rows: readonly ScanRow[]): { total: number; complete: number } {
+  const sum = (wanted: readonly ScanRow[]): number => wanted.reduce((total, [, , , [amount]]) => total + (amount ?? 0), 0);
+  return { total: sum(rows), complete: sum(rows.filter(([, isComplete]) => isComplete === 1)) };
+}
 
 /** How many responses have something at any of some positions: figures in the order of `bases`. */
 export function baseScan(bases: readonly (readonly number[])[], columnOf: ColumnOf): Scan {
