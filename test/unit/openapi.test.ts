@@ -163,6 +163,14 @@ describe('a document of a few routes', () => {
     assert.deepEqual(made.paths['/shelves'].post.responses['201'].content['application/json'].schema.properties.data, { $ref: '#/components/schemas/TestShelf' });
   });
 
+  it('shows further successes, of the same status in another form too', () => {
+    const declared = { ...make(shelf, thing), otherReplies: [{ status: 201, description: 'As a file', mediaType: 'application/pdf' }, { status: 202, description: 'Later', data: shelf }], refusals: ['AI_DISABLED'] as const };
+    const { responses } = (createOpenApi({ routes: [declared], version: '1' }) as any).paths['/shelves'].post;
+    assert.deepEqual(Object.keys(responses['201'].content), ['application/json', 'application/pdf']);
+    assert.deepEqual(responses['202'].content['application/json'].schema.properties.data, { $ref: '#/components/schemas/TestShelf' });
+    assert.match(responses['409'].$ref, /AI_DISABLED/);
+  });
+
   it('refuses two different schemas of one name', () => {
     const book = createSchemaBook();
     book.reply(z.object({ a: z.string() }).meta({ id: 'TestTwin' }));

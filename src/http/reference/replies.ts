@@ -1,8 +1,7 @@
 import { problemTable, type ProblemCode } from '../../errors.ts';
-import type { Route } from '../route.ts';
 import { acceptedJobSchema } from '../schemas/ai.ts';
 import { paginationSchema } from '../schemas/common.ts';
-import type { DescribedRoute } from './described-route.ts';
+import type { DescribedRoute, OtherReply } from './described-route.ts';
 import { refusalsOf } from './refusals.ts';
 import type { JsonSchema, SchemaBook } from './schema-book.ts';
 
@@ -28,17 +27,24 @@ export const standingHeaderNames = ['X-RateLimit-Limit', 'X-RateLimit-Remaining'
 export function repliesOf(route: DescribedRoute, book: SchemaBook, problems: Map<string, JsonSchema>): Record<string, JsonSchema> {
   const standing = route.limit === 'none' ? [] : standingHeaderNames;
   const names = ['X-Request-Id', ...standing, ...(route.limit === 'submit' ? ['Idempotent-Replayed'] : [])];
-  const replies: Record<string, JsonSchema> = { [String(route.replyStatus)]: { description: descriptions[route.replyStatus] ?? 'Done', headers: headersOf(names), content: contentOf(route, book) } };
-  if (mayTakeLong(route)) replies['202'] ??= { description: 'Goes on behind the reply', headers: headersOf(names), content: json(envelope(book.reply(acceptedJobSchema))) };
+  const replies: Record<string, JsonSchema> = {};
+  const add = (status: number, description: string, content: JsonSchema) => {
+    const known = replies[String(status)];
+    replies[String(status)] = known ? { ...known, content: { ...(known['content'] as JsonSchema), ...content } } : { description, headers: headersOf(names), content };
+  };
+  add(route.replyStatus, descriptions[route.replyStatus] ?? 'Done', contentOf(route, book));
+  for (const { status, description, data, mediaType } of otherRepliesOf(route)) add(status, description, data ? json(envelope(book.reply(data))) : plain(mediaType));
   for (const [status, codes] of byStatus(refusalsOf(route))) replies[status] = { $ref: `#/components/responses/${keepProblem(problems, codes)}` };
   return replies;
 }
 
 const descriptions: Readonly<Record<number, string>> = { 200: 'Done', 201: 'Created', 202: 'Accepted; the work goes on behind the reply' };
 
-/** Work by an AI provider replies 202 when it takes longer than 20 seconds. */
-export function mayTakeLong({ tag, method, access, path }: Route): boolean {
-  return tag === 'AI' && method === 'POST' && access.kind !== 'admin' && !/\/(accept|reject|save)$/.test(path);
+/** What else a route may answer; work by an AI provider replies 202 when it takes longer than 20 seconds. */
+export function otherRepliesOf(route: DescribedRoute): readonly OtherReply[] {
+  const { tag, method, access, path, otherReplies = [] } = route;
+  const mayTakeLong = tag === 'AI' && method === 'POST' && access.kind !== 'admin' && !/\/(accept|reject|save)$/.test(path);
+  return mayTakeLong ? [...otherReplies, { status: 202, description: 'Goes on behind the reply', data: acceptedJobSchema }] : otherReplies;
 }
 
 const json = (schema: JsonSchema) => ({ 'application/json': { schema } });
@@ -53,7 +59,10 @@ function envelope(data: JsonSchema, pagination?: JsonSchema): JsonSchema {
 
 function contentOf(route: DescribedRoute, book: SchemaBook): JsonSchema {
   if (route.reply) return json(envelope(book.reply(route.reply), route.isPaged ? book.reply(paginationSchema) : undefined));
-  const mediaType = route.replyMediaType ?? 'application/octet-stream';
+  return plain(route.replyMediaType);
+}
+
+function plain(mediaType = 'application/octet-stream'): JsonSchema {
   return { [mediaType]: mediaType.startsWith('text/') ? { schema: { type: 'string' } } : {} };
 }
 

@@ -49,7 +49,7 @@ interface Asset {
   bytes: Buffer;
 }
 
-const own = (name: string): string => assetPath(`src/http/reference/${name}`);
+const own = (name: string): string => assetPath(`src/http/reference/page/${name}`);
 const vendored = (name: string): string => createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`);
 
 /** All files that are served; nothing else of those folders is. */
