@@ -1,0 +1,203 @@
+import { withPostgres, type Sql } from './client.ts';
+
+export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED';
+
+/** One try to deliver, as the log shows it. */
+export interface Attempt {
+  at: string;
+  httpStatus: number | null;
+  latencyMs: number;
+  response: string | null;
+  error: string | null;
+}
+
+/** An event on its way to one endpoint. */
+export interface Delivery {
+  /** Also the webhook-id of every attempt. */
+  id: string;
+  webhookId: string;
+  event: string;
+  occurredAt: Date;
+  data: Record<string, unknown>;
+  status: DeliveryStatus;
+  attempts: readonly Attempt[];
+  /** Failed attempts since it last became pending. */
+  tries: number;
+  nextAttemptAt: Date | null;
+  pendingSince: Date;
+  batchId: string | null;
+  createdAt: Date;
+}
+
+export interface NewDelivery {
+  id: string;
+  webhookId: string;
+  event: string;
+  /** Names the cause: a second row of the same cause is not written. */
+  eventKey: string;
+  occurredAt: Date;
+  data: Readonly<Record<string, unknown>>;
+  nextAttemptAt: Date;
+  createdAt: Date;
+}
+
+/** What an attempt made of a delivery. */
+export interface Settlement {
+  id: string;
+  status: DeliveryStatus;
+  tries: number;
+  nextAttemptAt: Date | null;
+  attempt: Attempt;
+}
+
+export interface DeliveryQuery {
+  webhookId: string;
+  status?: DeliveryStatus | undefined;
+  event?: string | undefined;
+  page: number;
+  limit: number;
+}
+
+const columns = ['id', 'webhook_id', 'event', 'occurred_at', 'data', 'status', 'attempts', 'tries', 'next_attempt_at', 'pending_since', 'batch_id', 'created_at'];
+const rowsAtOnce = 5000;
+
+interface DeliveryRow {
+  id: string;
+  webhook_id: string;
+  event: string;
+  occurred_at: Date;
+  data: Record<string, unknown>;
+  status: DeliveryStatus;
+  attempts: Attempt[];
+  tries: number;
+  next_attempt_at: Date | null;
+  pending_since: Date;
+  batch_id: string | null;
+  created_at: Date;
+}
+
+export function createDeliveryStore(sql: Sql) {
+  return {
+    /** Writes what is not written yet; an endpoint that is gone meanwhile is passed over. */
+    async add(deliveries: readonly NewDelivery[]): Promise<void> {
+      for (let at = 0; at < deliveries.length; at += rowsAtOnce) await insert(sql, deliveries.slice(at, at + rowsAtOnce));
+    },
+
+    /** Tells in what still waits that the response is gone. */
+    async markDeleted(webhookIds: readonly string[], eventKeys: readonly string[]): Promise<void> {
+      await sql`
+        UPDATE webhook_deliveries SET data = data || '{"deleted": true}'
+        WHERE webhook_id = ANY(${webhookIds}::uuid[]) AND event_key = ANY(${eventKeys}::text[]) AND status = 'PENDING'`;
+    },
+
+    /** What should be sent now, the longest due first; without what the caller holds already. */
+    due: async (webhookId: string, { now, held, most }: { now: Date; held: readonly string[]; most: number }): Promise<Delivery[]> => {
+      const rows = await sql<DeliveryRow[]>`
+        SELECT ${sql(columns.filter((name) => name !== 'attempts'))}, '[]'::jsonb AS attempts FROM webhook_deliveries
+        WHERE webhook_id = ${webhookId} AND status = 'PENDING' AND next_attempt_at <= ${now} AND id <> ALL(${held}::uuid[])
+        ORDER BY next_attempt_at LIMIT ${most}`;
+      return rows.map(deliveryOf);
+    },
+
+    /** All that still waits of a batch. */
+    ofBatch: async (webhookId: string, batchIds: readonly string[]): Promise<Delivery[]> =>
+      (await sql<DeliveryRow[]>`SELECT ${sql(columns)} FROM webhook_deliveries WHERE batch_id = ANY(${batchIds}::uuid[]) AND webhook_id = ${webhookId} AND status = 'PENDING' ORDER BY id`).map(deliveryOf),
+
+    /** Binds deliveries to one request for good, so that a repetition carries the same. */
+    async bindBatch(batchId: string, ids: readonly string[]): Promise<void> {
+      await sql`UPDATE webhook_deliveries SET batch_id = ${batchId} WHERE id = ANY(${ids}::uuid[]) AND status = 'PENDING'`;
+    },
+
+    async settle(settlements: readonly Settlement[]): Promise<void> {
+      const field = <T>(of: (settlement: Settlement) => T): T[] => settlements.map(of);
+      await sql`
+        UPDATE webhook_deliveries d
+        SET status = s.status, tries = s.tries, next_attempt_at = s.next_at::timestamptz, attempts = d.attempts || s.attempt::jsonb
+        FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.status)}::text[], ${field((item) => item.tries)}::int[],
+          ${field((item) => item.nextAttemptAt?.toISOString() ?? null)}::text[], ${field((item) => JSON.stringify(item.attempt))}::text[]) AS s (id, status, tries, next_at, attempt)
+        WHERE d.id = s.id`;
+    },
+
+    find: (webhookId: string, id: string): Promise<Delivery | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<DeliveryRow[]>`SELECT ${sql(columns)} FROM webhook_deliveries WHERE id = ${id} AND webhook_id = ${webhookId}`;
+        return row && deliveryOf(row);
+      }),
+
+    /** Newest first. */
+    list: ({ webhookId, status, event, page, limit }: DeliveryQuery): Promise<{ items: Delivery[]; total: number }> =>
+      withPostgres(async () => {
+        const which = sql`webhook_id = ${webhookId} ${status ? sql`AND status = ${status}` : sql``} ${event ? sql`AND event = ${event}` : sql``}`;
+        const [rows, [count]] = await Promise.all([
+          sql<DeliveryRow[]>`SELECT ${sql(columns)} FROM webhook_deliveries WHERE ${which} ORDER BY id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          sql<{ total: number }[]>`SELECT count(*) AS total FROM webhook_deliveries WHERE ${which}`,
+        ]);
+        return { items: rows.map(deliveryOf), total: count?.total ?? 0 };
+      }),
+
+    /** Sends one again, with the whole schedule before it. Undefined if there is none. */
+    again: (webhookId: string, id: string, now: Date): Promise<Delivery | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<DeliveryRow[]>`
+          UPDATE webhook_deliveries SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL
+          WHERE id = ${id} AND webhook_id = ${webhookId} RETURNING ${sql(columns)}`;
+        return row && deliveryOf(row);
+      }),
+
+    /** Sends all again that were made in a span of time (its end not included) and do not wait already; gives how many. */
+    async replay(webhookId: string, { since, until, now }: { since: Date; until: Date; now: Date }): Promise<number> {
+      for (let total = 0; ; ) {
+        const { count } = await withPostgres(async () => sql`
+          UPDATE webhook_deliveries SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL
+          WHERE id IN (SELECT id FROM webhook_deliveries WHERE webhook_id = ${webhookId} AND created_at >= ${since} AND created_at < ${until}
+            AND status <> 'PENDING' AND pending_since < ${now} LIMIT ${rowsAtOnce})`);
+        total += count;
+        if (count < rowsAtOnce) return total;
+      }
+    },
+
+    /** Gives up what has waited for longer than its endpoint allows; gives how many. */
+    async expire(now: Date): Promise<number> {
+      const attempt: Attempt = { at: now.toISOString(), httpStatus: null, latencyMs: 0, response: null, error: 'it waited for longer than the endpoint allows' };
+      const done = await sql`
+        UPDATE webhook_deliveries SET status = 'FAILED', next_attempt_at = NULL, attempts = attempts || ${JSON.stringify(attempt)}::text::jsonb
+        WHERE id IN (
+          SELECT old.id FROM webhooks w CROSS JOIN LATERAL (
+            SELECT d.id FROM webhook_deliveries d
+            WHERE d.webhook_id = w.id AND d.status = 'PENDING' AND d.pending_since < ${now}::timestamptz - make_interval(secs => w.max_age_seconds)
+            ORDER BY d.pending_since LIMIT ${rowsAtOnce}) old LIMIT ${rowsAtOnce})`;
+      return done.count;
+    },
+
+    /** Forgets what was settled long ago; gives how many. */
+    async purge(before: Date): Promise<number> {
+      const done = await sql`
+        DELETE FROM webhook_deliveries WHERE id IN (
+          SELECT old.id FROM webhooks w CROSS JOIN LATERAL (
+            SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.created_at < ${before} AND d.status <> 'PENDING' ORDER BY d.id LIMIT ${rowsAtOnce}) old LIMIT ${rowsAtOnce})`;
+      return done.count;
+    },
+  };
+}
+
+export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
+
+async function insert(sql: Sql, deliveries: readonly NewDelivery[]): Promise<void> {
+  const field = <T>(of: (delivery: NewDelivery) => T): T[] => deliveries.map(of);
+  await sql`
+    INSERT INTO webhook_deliveries (id, webhook_id, event, event_key, occurred_at, data, status, next_attempt_at, pending_since, created_at)
+    SELECT n.id, n.webhook_id, n.event, n.event_key, n.occurred_at::timestamptz, n.data::jsonb, 'PENDING', n.next_at::timestamptz, n.created_at::timestamptz, n.created_at::timestamptz
+    FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.webhookId)}::uuid[], ${field((item) => item.event)}::text[], ${field((item) => item.eventKey)}::text[],
+      ${field((item) => item.occurredAt.toISOString())}::text[], ${field((item) => JSON.stringify(item.data))}::text[],
+      ${field((item) => item.nextAttemptAt.toISOString())}::text[], ${field((item) => item.createdAt.toISOString())}::text[])
+      AS n (id, webhook_id, event, event_key, occurred_at, data, next_at, created_at)
+    JOIN webhooks w ON w.id = n.webhook_id
+    ON CONFLICT (webhook_id, event_key) DO NOTHING`;
+}
+
+function deliveryOf(row: DeliveryRow): Delivery {
+  return {
+    id: row.id, webhookId: row.webhook_id, event: row.event, occurredAt: row.occurred_at, data: row.data, status: row.status, attempts: row.attempts, tries: row.tries,
+    nextAttemptAt: row.next_attempt_at, pendingSince: row.pending_since, batchId: row.batch_id, createdAt: row.created_at,
+  };
+}

@@ -1,0 +1,180 @@
+import { withPostgres, type Sql } from './client.ts';
+
+/** An endpoint that is told of events. */
+export interface Webhook {
+  id: string;
+  ownerId: string;
+  /** The role of whoever made or last changed it: bounds which surveys it hears of. */
+  madeAs: 'ADMIN' | 'EDITOR';
+  /** Null: all that the owner may see. */
+  surveyId: string | null;
+  url: string;
+  events: readonly string[];
+  description: string | null;
+  isActive: boolean;
+  isBatch: boolean;
+  maxPerSecond: number | null;
+  maxAgeSeconds: number;
+  secretSealed: Buffer;
+  oldSecretSealed: Buffer | null;
+  oldSecretUntil: Date | null;
+  failingSince: Date | null;
+  pausedUntil: Date | null;
+  disabledAt: Date | null;
+  disabledReason: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** An endpoint that wants to hear of a survey's event. */
+export interface Listener {
+  webhookId: string;
+  surveyId: string;
+  events: readonly string[];
+  isBatch: boolean;
+}
+
+export interface Lease {
+  webhookId: string;
+  holder: string;
+  nowMs: number;
+  untilMs: number;
+}
+
+interface WebhookRow {
+  id: string;
+  owner_id: string;
+  made_as: Webhook['madeAs'];
+  survey_id: string | null;
+  url: string;
+  events: string[];
+  description: string | null;
+  is_active: boolean;
+  is_batch: boolean;
+  max_per_second: number | null;
+  max_age_seconds: number;
+  secret_sealed: Buffer;
+  old_secret_sealed: Buffer | null;
+  old_secret_until: Date | null;
+  failing_since: Date | null;
+  paused_until: Date | null;
+  disabled_at: Date | null;
+  disabled_reason: string | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export function createWebhookStore(sql: Sql) {
+  return {
+    find: (id: string): Promise<Webhook | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<WebhookRow[]>`SELECT * FROM webhooks WHERE id = ${id}`;
+        return row && webhookOf(row);
+      }),
+
+    /** Newest first; `ownerId` null: everybody's. */
+    list: ({ ownerId, surveyId, page, limit }: { ownerId: string | null; surveyId?: string | undefined; page: number; limit: number }): Promise<{ items: Webhook[]; total: number }> =>
+      withPostgres(async () => {
+        const which = sql`(${ownerId}::uuid IS NULL OR owner_id = ${ownerId}) AND (${surveyId ?? null}::uuid IS NULL OR survey_id = ${surveyId ?? null})`;
+        const [rows, [count]] = await Promise.all([
+          sql<WebhookRow[]>`SELECT * FROM webhooks WHERE ${which} ORDER BY id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          sql<{ total: number }[]>`SELECT count(*) AS total FROM webhooks WHERE ${which}`,
+        ]);
+        return { items: rows.map(webhookOf), total: count?.total ?? 0 };
+      }),
+
+    create: (webhook: Webhook): Promise<void> => withPostgres(async () => void (await sql`INSERT INTO webhooks ${sql(columnsOf(webhook))}`)),
+
+    /** What a user may change. Setting it active forgets its bad days. False if it is gone. */
+    save: (webhook: Webhook): Promise<boolean> =>
+      withPostgres(async () => {
+        const { id, created_at, secret_sealed, old_secret_sealed, old_secret_until, failing_since, paused_until, disabled_at, disabled_reason, ...changes } = columnsOf(webhook);
+        const fresh = { failing_since: null, paused_until: null, disabled_at: null, disabled_reason: null };
+        return (await sql`UPDATE webhooks SET ${sql(webhook.isActive ? { ...changes, ...fresh } : changes)} WHERE id = ${id}`).count > 0;
+      }),
+
+    /** Makes the present secret the old one. False if the endpoint is gone. */
+    rotate: (id: string, secretSealed: Buffer, { oldUntil, now }: { oldUntil: Date; now: Date }): Promise<boolean> =>
+      withPostgres(async () => {
+        const done = await sql`
+          UPDATE webhooks SET old_secret_sealed = secret_sealed, old_secret_until = ${oldUntil}, secret_sealed = ${secretSealed}, updated_at = ${now} WHERE id = ${id}`;
+        return done.count > 0;
+      }),
+
+    remove: (id: string): Promise<boolean> => withPostgres(async () => (await sql`DELETE FROM webhooks WHERE id = ${id}`).count > 0),
+
+    /** Active endpoints whose owner may see one of the surveys. */
+    listeners: async (surveyIds: readonly string[]): Promise<Listener[]> =>
+      sql<Listener[]>`
+        SELECT w.id AS "webhookId", s.id AS "surveyId", w.events, w.is_batch AS "isBatch"
+        FROM webhooks w JOIN users u ON u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
+        JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
+        WHERE w.is_active AND ((u.role = 'ADMIN' AND w.made_as = 'ADMIN') OR s.owner_id = u.id
+          OR EXISTS (SELECT FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = u.id))`,
+
+    /** Takes an endpoint for one process. Undefined while another has it, and for one that must not be sent to now. */
+    lease: async ({ webhookId, holder, nowMs, untilMs }: Lease): Promise<Webhook | undefined> => {
+      const now = new Date(nowMs);
+      const [row] = await sql<WebhookRow[]>`
+        UPDATE webhooks SET leased_by = ${holder}, leased_until = ${new Date(untilMs)}
+        WHERE id = ${webhookId} AND is_active AND (paused_until IS NULL OR paused_until <= ${now}) AND (leased_until IS NULL OR leased_until <= ${now} OR leased_by = ${holder})
+        RETURNING *`;
+      return row && webhookOf(row);
+    },
+
+    /** Keeps it; false if it was lost, deleted or switched off. */
+    extend: async ({ webhookId, holder, untilMs }: Lease): Promise<boolean> =>
+      (await sql`UPDATE webhooks SET leased_until = ${new Date(untilMs)} WHERE id = ${webhookId} AND leased_by = ${holder} AND is_active`).count > 0,
+
+    release: async (webhookId: string, holder: string): Promise<void> =>
+      void (await sql`UPDATE webhooks SET leased_by = NULL, leased_until = NULL WHERE id = ${webhookId} AND leased_by = ${holder}`),
+
+    /** Notes the first failure (a time) or a success (null). */
+    markFailing: async (webhookId: string, since: Date | null): Promise<void> =>
+      void (await sql`UPDATE webhooks SET failing_since = ${since} WHERE id = ${webhookId} AND (${since}::timestamptz IS NULL OR failing_since IS NULL)`),
+
+    pause: async (webhookId: string, until: Date): Promise<void> => void (await sql`UPDATE webhooks SET paused_until = ${until} WHERE id = ${webhookId}`),
+
+    disable: async (webhookId: string, { at, reason }: { at: Date; reason: string }): Promise<void> =>
+      void (await sql`UPDATE webhooks SET is_active = false, disabled_at = ${at}, disabled_reason = ${reason} WHERE id = ${webhookId} AND is_active`),
+
+    /** Endpoints with deliveries that are due and that nobody works on. */
+    due: async (now: Date, most: number): Promise<string[]> => {
+      const rows = await sql<{ id: string }[]>`
+        SELECT w.id FROM webhooks w
+        WHERE w.is_active AND (w.paused_until IS NULL OR w.paused_until <= ${now}) AND (w.leased_until IS NULL OR w.leased_until <= ${now})
+          AND EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING' AND d.next_attempt_at <= ${now})
+        LIMIT ${most}`;
+      return rows.map((row) => row.id);
+    },
+
+    /** The oldest delivery that an active endpoint still waits for, and how many endpoints the service has switched off. */
+    state: async (): Promise<{ oldestPending: Date | null; disabled: number }> => {
+      const [row] = await sql<{ oldestPending: Date | null; disabled: number }[]>`
+        SELECT min(oldest.pending_since) FILTER (WHERE w.is_active) AS "oldestPending", count(*) FILTER (WHERE w.disabled_at IS NOT NULL) AS disabled
+        FROM webhooks w LEFT JOIN LATERAL (
+          SELECT d.pending_since FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING' ORDER BY d.pending_since LIMIT 1) oldest ON true`;
+      return row ?? { oldestPending: null, disabled: 0 };
+    },
+  };
+}
+
+export type WebhookStore = ReturnType<typeof createWebhookStore>;
+
+function webhookOf(row: WebhookRow): Webhook {
+  return {
+    id: row.id, ownerId: row.owner_id, madeAs: row.made_as, surveyId: row.survey_id, url: row.url, events: row.events, description: row.description,
+    isActive: row.is_active, isBatch: row.is_batch, maxPerSecond: row.max_per_second, maxAgeSeconds: row.max_age_seconds, secretSealed: row.secret_sealed,
+    oldSecretSealed: row.old_secret_sealed, oldSecretUntil: row.old_secret_until, failingSince: row.failing_since, pausedUntil: row.paused_until,
+    disabledAt: row.disabled_at, disabledReason: row.disabled_reason, createdAt: row.created_at, updatedAt: row.updated_at,
+  };
+}
+
+function columnsOf(webhook: Webhook) {
+  return {
+    id: webhook.id, owner_id: webhook.ownerId, made_as: webhook.madeAs, survey_id: webhook.surveyId, url: webhook.url, events: [...webhook.events], description: webhook.description,
+    is_active: webhook.isActive, is_batch: webhook.isBatch, max_per_second: webhook.maxPerSecond, max_age_seconds: webhook.maxAgeSeconds, secret_sealed: webhook.secretSealed,
+    old_secret_sealed: webhook.oldSecretSealed, old_secret_until: webhook.oldSecretUntil, failing_since: webhook.failingSince, paused_until: webhook.pausedUntil,
+    disabled_at: webhook.disabledAt, disabled_reason: webhook.disabledReason, created_at: webhook.createdAt, updated_at: webhook.updatedAt,
+  };
+}

@@ -1,0 +1,123 @@
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { BlockedAddress, type Guard } from './guard.ts';
+
+export interface Request {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  agent: EndpointAgent;
+}
+
+/** How an attempt went. `response` holds the first 4 KiB of the reply. */
+export type Sent =
+  | { kind: 'replied'; status: number; response: string; retryAfter: string | undefined; latencyMs: number }
+  /** `status` is set where a reply began but did not end. */
+  | { kind: 'failed'; cause: 'blocked' | 'timeout' | 'connection'; error: string; status: number | null; response: string | null; latencyMs: number };
+
+export type Send = (request: Request) => Promise<Sent>;
+
+/** Connections of one endpoint; never shared, so that one that hangs holds no other's. */
+export interface EndpointAgent {
+  http: http.Agent;
+  https: https.Agent;
+  destroy(): void;
+}
+
+export const socketsPerEndpoint = 5;
+const readBytes = 64 * 1024;
+const keptBytes = 4 * 1024;
+
+export function createEndpointAgent(): EndpointAgent {
+  const options = { keepAlive: true, maxSockets: socketsPerEndpoint, maxFreeSockets: socketsPerEndpoint, keepAliveMsecs: 1000, timeout: 30_000 };
+  const agents = { http: new http.Agent(options), https: new https.Agent(options) };
+  return {
+    ...agents,
+    destroy() {
+      agents.http.destroy();
+      agents.https.destroy();
+    },
+  };
+}
+
+export interface SenderOptions {
+  guard: Pick<Guard, 'refusalOf' | 'lookup'>;
+  /** For the whole exchange, from the look-up of the name to the end of the reply. */
+  timeoutMs?: number;
+  /** Further certificate authorities (PEM), for tests. */
+  ca?: string;
+}
+
+/** Posts to addresses that strangers chose: checked and pinned, no redirects, bounded in time and in what is read, nothing is unpacked. */
+export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): Send {
+  const once = (request: Request, untilMs: number, startedAt: number) =>
+    new Promise<Sent | 'stale'>((resolve) => {
+      const url = new URL(request.url);
+      const isTls = url.protocol === 'https:';
+      const begin = isTls ? https.request : http.request;
+      const outgoing = begin(url, {
+        method: 'POST', agent: isTls ? request.agent.https : request.agent.http, lookup: guard.lookup, maxHeaderSize: 16_384, ...(ca !== undefined && { ca }),
+        headers: { 'content-type': 'application/json', 'user-agent': 'survey-service-webhooks/1', 'accept-encoding': 'identity', 'content-length': String(Buffer.byteLength(request.body)), ...request.headers },
+      });
+      let reply: { incoming: IncomingMessage; chunks: Buffer[]; bytes: number } | undefined;
+      const finish = (sent: Sent | 'stale') => {
+        clearTimeout(timer);
+        resolve(sent);
+      };
+      const latencyMs = () => Math.round(performance.now() - startedAt);
+      const fail = (cause: 'blocked' | 'timeout' | 'connection', error: string) =>
+        finish({ kind: 'failed', cause, error, status: reply?.incoming.statusCode ?? null, response: reply ? textOf(reply.chunks) : null, latencyMs: latencyMs() });
+      const timer = setTimeout(() => {
+        fail('timeout', `no complete reply within ${timeoutMs / 1000} s`);
+        outgoing.destroy();
+      }, Math.max(0, untilMs - performance.now()));
+      const succeed = () =>
+        reply && finish({ kind: 'replied', status: reply.incoming.statusCode ?? 0, response: textOf(reply.chunks), retryAfter: reply.incoming.headers['retry-after'], latencyMs: latencyMs() });
+      outgoing.on('error', (error: NodeJS.ErrnoException) => {
+        if (error instanceof BlockedAddress) fail('blocked', error.message);
+        // The other side closed a kept connection just as we took it: not its answer to this request.
+        else if (outgoing.reusedSocket && !reply && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) finish('stale');
+        else fail('connection', wordingOf(error));
+      });
+      outgoing.on('response', (incoming) => {
+        const state = (reply = { incoming, chunks: [] as Buffer[], bytes: 0 });
+        incoming.on('data', (chunk: Buffer) => {
+          state.bytes += chunk.length;
+          if (state.bytes <= keptBytes + chunk.length) state.chunks.push(chunk);
+          if (state.bytes < readBytes) return;
+          succeed();
+          outgoing.destroy();
+        });
+        incoming.on('end', succeed);
+        incoming.on('error', (error: NodeJS.ErrnoException) => fail('connection', wordingOf(error)));
+        incoming.on('aborted', () => fail('connection', 'the reply was cut'));
+      });
+      outgoing.end(request.body);
+    });
+
+  return async (request) => {
+    const startedAt = performance.now();
+    const refusal = guard.refusalOf(request.url);
+    if (refusal !== undefined) return { kind: 'failed', cause: 'blocked', error: `the address ${refusal}`, status: null, response: null, latencyMs: 0 };
+    for (;;) {
+      const sent = await once(request, startedAt + timeoutMs, startedAt);
+      if (sent !== 'stale') return sent;
+    }
+  };
+}
+
+/** Text that Postgres can keep: no NUL, no half characters. */
+function textOf(chunks: readonly Buffer[]): string {
+  return Buffer.concat(chunks).subarray(0, keptBytes).toString('utf8').replaceAll('\u0000', '\ufffd');
+}
+
+const wordings: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused', ECONNRESET: 'the connection was reset', EPIPE: 'the connection was reset', ENOTFOUND: 'the name has no address',
+  ENODATA: 'the name has no address', ETIMEDOUT: 'the connection timed out', EHOSTUNREACH: 'the host cannot be reached', ENETUNREACH: 'the network cannot be reached',
+};
+
+/** Only the code: messages of the library may name addresses inside. */
+function wordingOf(error: NodeJS.ErrnoException): string {
+  const code = error.code ?? 'UNKNOWN';
+  return wordings[code] ?? (code.startsWith('HPE_') ? 'the reply is not HTTP' : `the connection failed (${code})`);
+}
