@@ -27,20 +27,27 @@ export function interpretCrosstab({ rows, columns, cells, rowTotals, columnTotal
   const columnHeads = headsOf(columns.categories, columnTotals);
   const table = rowHeads.map((row) => columnHeads.map((column) => counted.get(`${row.code} ${column.code}`) ?? 0));
   return {
-    rows: rowHeads.map(({ value, text, total: count }) => ({ value, text, total: count })),
-    columns: columnHeads.map(({ value, text, total: count }) => ({ value, text, total: count })),
+    rows: rowHeads.map(presentHead),
+    columns: columnHeads.map(presentHead),
     cells: table.map((line, r) =>
       line.map((count, c) => ({
         count,
+        weightedCount: count,
         rowPercent: percent(count, rowHeads[r]?.total ?? 0),
         columnPercent: percent(count, columnHeads[c]?.total ?? 0),
         totalPercent: percent(count, total),
+        significantOver: [],
       })),
     ),
     total,
+    weightedTotal: total,
+    effectiveBase: total,
     ...associationOf(table),
   };
 }
+
+/** Without weights every response weighs one. */
+const presentHead = ({ value, text, total }: Category & { total: number }) => ({ value, text, total, weightedTotal: total });
 
 /** The categories with their totals; hidden ones only where somebody chose them. */
 function headsOf(categories: readonly Category[], totals: ReadonlyMap<number, number>): (Category & { total: number })[] {

@@ -150,7 +150,7 @@ export type ExportCell =
   /** code k stands for points[k − 1] */
   | { kind: 'point'; slot: number; points: readonly number[] }
   /** a number, where the code at `presence` is not 0 */
-  | { kind: 'number'; presence: number; slot: number; isInteger: boolean }
+  | { kind: 'number'; presence: number; slot: number }
   /** a text, where the code at `presence` is `code` (not given: not 0) */
   | { kind: 'text'; presence: number; slot: number; code?: number; form: TextForm };
 

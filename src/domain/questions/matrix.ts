@@ -25,12 +25,9 @@ export const matrix: QuestionType = {
       if (!refuseStrays(placed, { value: ['optionId'], row: true }, context)) continue;
       const { rowId } = placed.answer;
       const line = question.rows.find((candidate) => candidate.id === rowId && !candidate.isHidden);
-      if (!line) {
-        context.report(placed.index, 'rowId', rowId === undefined ? 'is needed: which row is answered?' : 'is not a row of this question');
-        continue;
-      }
+      if (!line) context.report(placed.index, 'rowId', rowId === undefined ? 'is needed: which row is answered?' : 'is not a row of this question');
       const option = findOption(question, placed, context);
-      if (option && !mark(question, line, option.code, row)) context.report(placed.index, 'rowId', isMultiple(question) ? 'has this column already' : 'takes one answer');
+      if (line && option && !mark(question, line, option.code, row)) context.report(placed.index, 'rowId', isMultiple(question) ? 'has this column already' : 'takes one answer');
     }
   },
   write: (question, row) => question.rows.flatMap((line) => writeLine(question, line, row)),

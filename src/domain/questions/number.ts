@@ -34,6 +34,6 @@ export const number: QuestionType = {
   statistic: (_question, [result]) => (result?.kind === 'number' ? numberStatistic(result) : blankStatistic()),
   dimension: () => 'is a free number, which cannot be a crosstab variable',
   exportColumns: (question) => [
-    { key: '', label: '', cell: { kind: 'number', presence: slotAt(question), slot: question.slots.numbers[''] ?? 0, isInteger: question.settings['integer'] === true } },
+    { key: '', label: '', cell: { kind: 'number', presence: slotAt(question), slot: question.slots.numbers[''] ?? 0 } },
   ],
 };

@@ -110,7 +110,7 @@ export function createScaleType(settings: z.ZodType<Record<string, unknown>>, sc
       const own = scale(question);
       const numberSlot = question.slots.numbers[''];
       if (isCoded(own) || numberSlot === undefined) return [{ key: '', label: '', cell: { kind: 'point', slot: slotAt(question), points: pointsIn(own) } }];
-      return [{ key: '', label: '', cell: { kind: 'number', presence: slotAt(question), slot: numberSlot, isInteger: decimals(own) === 0 } }];
+      return [{ key: '', label: '', cell: { kind: 'number', presence: slotAt(question), slot: numberSlot } }];
     },
   };
 }

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createActor } from 'xstate';
+import { moveSurvey } from '../../src/actors/lifecycle.ts';
+import { contextOf, stateOf, surveyMachine } from '../../src/actors/survey-machine.ts';
+import { surveyStatuses, type SurveyStatus, type SurveyWithQuestions } from '../../src/domain/survey.ts';
+import { blankSurvey } from '../support/questions.ts';
+
+const nowMs = Date.parse('2026-06-01T12:00:00Z');
+const at = (offsetMs: number) => new Date(nowMs + offsetMs);
+const survey = (fields: Partial<SurveyWithQuestions> = {}): SurveyWithQuestions => ({ ...blankSurvey(), status: 'DRAFT', publishedAt: null, ...fields });
+const set = (from: SurveyWithQuestions, status: SurveyStatus, more: { by?: 'update' | 'publish'; isFull?: boolean } = {}) =>
+  moveSurvey(from, { type: 'SET_STATUS', status, by: more.by ?? 'update', isFull: more.isFull ?? false, nowMs }, { nowMs, completed: 7 });
+
+describe('the life of a survey', () => {
+  it('lets every status be set from every other', () => {
+    for (const from of surveyStatuses)
+      for (const to of surveyStatuses) assert.equal(set(survey({ status: from, closedReason: from === 'CLOSED' ? 'MANUAL' : null }), to).survey.status, to, `${from} → ${to}`);
+  });
+
+  it('announces a publication when a draft opens, and whenever the publish endpoint opens it', () => {
+    const kinds = (from: SurveyStatus, by: 'update' | 'publish') => set(survey({ status: from }), 'ACTIVE', { by }).events.map(({ kind }) => kind);
+    assert.deepEqual([kinds('DRAFT', 'update'), kinds('DRAFT', 'publish')], [['survey.published'], ['survey.published']]);
+    assert.deepEqual([kinds('PAUSED', 'update'), kinds('PAUSED', 'publish'), kinds('CLOSED', 'publish')], [[], ['survey.published'], ['survey.published']]);
+    assert.deepEqual(kinds('ACTIVE', 'publish'), []);
+  });
+
+  it('waits for its start and ends at its end', () => {
+    const early = survey({ status: 'ACTIVE', startsAt: at(60_000) });
+    assert.equal(stateOf(early, nowMs), 'scheduled');
+    assert.equal(stateOf(early, nowMs + 60_000), 'open');
+    const ended = moveSurvey(survey({ status: 'ACTIVE', endsAt: at(0) }), { type: 'TIME_CAME', nowMs }, { nowMs, completed: 0 });
+    assert.deepEqual([ended.survey.status, ended.survey.closedReason, ended.survey.closedAt?.getTime()], ['CLOSED', 'ENDED', nowMs]);
+    assert.equal(set(survey({ status: 'PAUSED', endsAt: at(-1) }), 'ACTIVE').survey.closedReason, 'ENDED');
+    const running = moveSurvey(survey({ status: 'ACTIVE', endsAt: at(1) }), { type: 'TIME_CAME', nowMs }, { nowMs, completed: 0 });
+    assert.equal(running.isChanged, false);
+  });
+
+  it('closes once when the quota is filled, and says so once a filling', () => {
+    const full = moveSurvey(survey({ status: 'ACTIVE', responseQuota: 7 }), { type: 'QUOTA_FILLED' }, { nowMs, completed: 7 });
+    assert.deepEqual([full.survey.status, full.survey.closedReason], ['CLOSED', 'QUOTA']);
+    assert.deepEqual(full.events.map(({ kind, payload }) => [kind, payload['quota'], payload['responseCount']]), [['quota.reached', 7, 7]]);
+    const again = moveSurvey(full.survey, { type: 'QUOTA_FILLED' }, { nowMs, completed: 7 });
+    assert.deepEqual([again.isChanged, again.events], [false, []]);
+    assert.equal(set(full.survey, 'ACTIVE', { isFull: true }).survey.status, 'CLOSED');
+    assert.equal(set(full.survey, 'ACTIVE').survey.status, 'ACTIVE');
+    const causes = [full.events[0]?.cause, moveSurvey({ ...full.survey, status: 'ACTIVE', revision: 9 }, { type: 'QUOTA_FILLED' }, { nowMs, completed: 8 }).events[0]?.cause];
+    assert.notEqual(causes[0], causes[1]);
+  });
+
+  it('takes submissions only while it is open', () => {
+    const accepts = (fields: Partial<SurveyWithQuestions>) => {
+      const row = survey(fields);
+      const actor = createActor(surveyMachine, { input: contextOf(row), snapshot: surveyMachine.resolveState({ value: stateOf(row, nowMs), context: contextOf(row) }) }).start();
+      return actor.getSnapshot().hasTag('accepting');
+    };
+    assert.deepEqual([accepts({}), accepts({ status: 'ACTIVE' }), accepts({ status: 'ACTIVE', startsAt: at(1) }), accepts({ status: 'PAUSED' }), accepts({ status: 'CLOSED' })], [false, true, false, false, false]);
+  });
+});

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { SettingsError, readSettings } from '../../src/settings.ts';
+import { newId, isId } from '../../src/ids.ts';
+
+describe('settings', () => {
+  it('have the defaults of the contract', () => {
+    const settings = readSettings({});
+    assert.deepEqual([settings.host, settings.port, settings.workers, settings.roles], ['127.0.0.1', 3000, 1, ['http', 'ingest', 'jobs']]);
+    assert.deepEqual(settings.rateLimits, { auth: 10, submit: 60, api: 100 });
+    assert.deepEqual(settings.webhookRetryScheduleSeconds, [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]);
+    assert.deepEqual([settings.accessTokenTtlSeconds, settings.refreshTokenTtlSeconds, settings.ai.batchSize, settings.ai.batchDelayMs, settings.ai.cacheTtlSeconds], [900, 2_592_000, 50, 1000, 3600]);
+  });
+
+  it('name the one that is wrong', () => {
+    for (const [name, value] of [['PORT', 'x'], ['PORT', '70000'], ['WORKERS', '0'], ['ROLES', 'http,cook'], ['REDIS_URL', 'http://x'], ['TRUSTED_PROXIES', '10.0.0.0/33'], ['ADMIN_PASSWORD', 'short'], ['LOG_LEVEL', 'loud'], ['OPENAI_BASE_URL', 'nowhere']] as const)
+      assert.throws(() => readSettings({ [name]: value }), (error) => error instanceof SettingsError && error.message.includes(name), name);
+  });
+
+  it('treat an empty value as not given', () => {
+    assert.equal(readSettings({ PORT: '', REDIS_URL: '' }).port, 3000);
+  });
+});
+
+describe('ids', () => {
+  it('are UUIDs of version 7 that sort in the order of their making', () => {
+    const made = Array.from({ length: 5000 }, () => newId());
+    assert.ok(made.every((id) => isId(id) && /^.{14}7.{4}[89ab]/.test(id)));
+    assert.deepEqual([...made].sort(), made);
+    assert.equal(new Set(made).size, made.length);
+  });
+
+  it('are known only in lower case', () => {
+    assert.deepEqual(['', '../', newId().toUpperCase(), `${newId()}x`, "' OR 1=1 --".padEnd(36)].map(isId), [false, false, false, false, false]);
+  });
+});
