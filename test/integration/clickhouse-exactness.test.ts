@@ -161,3 +161,15 @@ test('a count is exact at every moment while responses are merged and delivered 
   await changing;
   assert.deepEqual(new Set(seen), new Set([200]));
 });
+
+test('thousands of moments with several versions and a hundred positions are still one statement', async () => {
+  const surveyId = newId();
+  const slots = Array.from({ length: 130 }, (_, slot) => slot);
+  const codes = slots.map((slot) => 1 + (slot % 5));
+  const lines = Array.from({ length: 1900 }, (_, index) => responseLine({ surveyId, submittedAtMs: givenStart + index * 3_600_000, codes }));
+  for (let delivery = 0; delivery < 2; delivery += 1) await database.store(lines, { codeColumns: slots.length });
+  const plans = slots.map((slot) => ({ questionId: `${slot}`, plan: { base: [slot], requests: [{ kind: 'codes', slot }] } satisfies CountPlan }));
+  const counted = await createTotalsStore(database).countSurvey({ surveyId, plans });
+  assert.equal(counted.total, 1900);
+  for (const slot of slots) assert.deepEqual(counted.perQuestion.get(`${slot}`), { base: 1900, results: [{ kind: 'codes', counts: new Map([[1 + (slot % 5), 1900]]) }] });
+});

@@ -65,7 +65,7 @@ export function createClickHouse({ urls, log }: ClickHouseOptions): ClickHouse {
     select<Row extends readonly unknown[]>(sql: string, { timeoutMs = readTimeoutMs, settings = {} }: SelectOptions = {}) {
       const query = `${sql} SETTINGS ${inline({ ...alwaysSet, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
       return attempt(timeoutMs, async (client, signal) => {
-        const result = await client.query({ query, format: 'JSONCompactEachRow', abort_signal: signal });
+        const result = await client.query({ query, format: 'JSONCompactEachRow', abort_signal: signal, clickhouse_settings: readBeforeParsing });
         signal.addEventListener('abort', () => result.close());
         return result.json<Row>();
       });
@@ -82,6 +82,8 @@ export function createClickHouse({ urls, log }: ClickHouseOptions): ClickHouse {
   };
 }
 
+/** A statement may name thousands of moments or columns; this bound is asked before the statement's own settings are read. */
+const readBeforeParsing = { max_query_size: '4194304' };
 /** Older servers quote 64-bit numbers. */
 const alwaysSet = { output_format_json_quote_64bit_integers: 0 };
 

@@ -12,7 +12,7 @@ export type Contested = { kind: 'none' } | { kind: 'some'; widthMs: number; buck
 export type EvidenceRow = readonly number[];
 
 const mostHours = 5000;
-const mostBuckets = 5000;
+const mostBuckets = 2000;
 const mostRows = 500_000;
 const widthsMs = [1, 1000, 60_000, 3_600_000];
 
@@ -49,7 +49,8 @@ export function covers(contested: Contested, evidence: readonly EvidenceRow[]): 
 
 /** A condition for rows at contested moments; the sorting key answers it. */
 export function isContested({ widthMs, buckets }: Extract<Contested, { kind: 'some' }>): string {
-  return `intDiv(toUnixTimestamp64Milli(submitted_at), ${widthMs}) IN (${[...buckets].join(', ')})`;
+  const moment = 'toUnixTimestamp64Milli(submitted_at)';
+  return `${widthMs === 1 ? moment : `intDiv(${moment}, ${widthMs})`} IN (${[...buckets].join(', ')})`;
 }
 
 interface Span {

@@ -40,10 +40,10 @@ export async function newestKeys(clickhouse: ClickHouse, { conditions, after, of
 /** The responses at these keys in the same order; one that was deleted meanwhile is left out. */
 export async function recordsAt(clickhouse: ClickHouse, { surveyCondition, keys, columns }: { surveyCondition: string; keys: readonly ResponseKey[]; columns: string }): Promise<ResponseRecord[]> {
   if (keys.length === 0) return [];
-  const moments = [...new Set(keys.map((key) => key.submittedAtMs))].map(instant);
+  const moments = [...new Set(keys.map((key) => whole(key.submittedAtMs)))];
   const rows = await clickhouse.select<RecordCells>(
     `SELECT ${columns} FROM ${clickhouse.table('responses')} FINAL
-     WHERE ${surveyCondition} AND submitted_at IN (${moments.join(', ')}) AND response_id IN (${keys.map((key) => uuid(key.responseId)).join(', ')})`,
+     WHERE ${surveyCondition} AND toUnixTimestamp64Milli(submitted_at) IN (${moments.join(', ')}) AND response_id IN (${keys.map((key) => uuid(key.responseId)).join(', ')})`,
   );
   const found = new Map(rows.map((row) => [row[1], row]));
   return keys.flatMap(({ responseId }) => {
