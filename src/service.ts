@@ -7,6 +7,7 @@ import { newId } from './ids.ts';
 import type { Log } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { startJobs } from './pipelines/jobs.ts';
+import { createWorkers } from './pipelines/workers.ts';
 import { createSecrets, keptSecret } from './secrets.ts';
 import type { Role, Settings } from './settings.ts';
 import { createUserStore } from './stores/postgres/users.ts';
@@ -42,18 +43,20 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const metrics = createMetrics();
   const secrets = createSecrets(settings.secretsKey ?? keptSecret(settings.dataDir, 'secrets-key'));
   const stores = await openStores({ urls, settings, log, metrics });
+  const workers = createWorkers({ url: urls.redisJobs, log });
   const core = createCore({ settings, stores, uploads: noUploads, metrics, secrets, log });
   await core.listen();
   const users = createUserStore(stores.sql);
   const created = await ensureFirstAdmin({ users, hash: createPasswords().hash, newId: () => newId() }, { email: settings.adminEmail, password: settings.adminPassword });
-  const http = roles.includes('http') ? await createHttp({ settings, stores, core, metrics, secrets, log, isPortShared: options.isPortShared }) : undefined;
-  const jobs = startJobs({ roles, stores, core, metrics, log, name: `${hostname()}-${process.pid}-${newId().slice(-8)}` });
+  const http = roles.includes('http') ? await createHttp({ settings, stores, core, jobs: workers, metrics, secrets, log, isPortShared: options.isPortShared }) : undefined;
+  const jobs = startJobs({ roles, stores, core, workers, secrets, urls, settings, metrics, log, name: `${hostname()}-${process.pid}-${newId().slice(-8)}` });
   return {
     createdAdmin: created.createdPassword === undefined ? undefined : { email: settings.adminEmail, password: created.createdPassword },
     start: async () => (http ? http.listen(settings.host, settings.port) : 0),
     async stop(deadlineMs) {
       await http?.drain(deadlineMs - afterHttpMs);
       await jobs.stop();
+      await workers.stop();
       core.actors.stop();
       await stores.close();
     },

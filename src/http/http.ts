@@ -5,6 +5,7 @@ import { assetPath } from '../assets.ts';
 import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import type { JobSender } from '../pipelines/queues.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Settings } from '../settings.ts';
 import type { Stores } from '../stores/stores.ts';
@@ -20,6 +21,7 @@ import { docsRoutes, openApiRoute } from './routes/docs.ts';
 import { healthRoutes } from './routes/health.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { analyticsRoutes } from './routes/analytics.ts';
+import { exportRoutes } from './routes/exports.ts';
 import { questionRoutes } from './routes/questions.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { submitRoute } from './routes/submit.ts';
@@ -30,6 +32,7 @@ export interface HttpOptions {
   settings: Settings;
   stores: Stores;
   core: Core;
+  jobs: JobSender;
   metrics: Metrics;
   secrets: Secrets;
   log: Log;
@@ -44,7 +47,7 @@ export async function createHttp(options: HttpOptions) {
   const limits = createLimits({ redis: stores.sharedRedis, auth: settings.rateLimits.auth, api: settings.rateLimits.api, processCount: settings.workers, log });
   const access = createSurveyAccess({
     surveys: stores.surveys,
-    lookups: { responseId: async (responseId) => (await core.reading.find(responseId))?.surveyId },
+    lookups: { responseId: async (responseId) => (await core.reading.find(responseId))?.surveyId, exportId: stores.exports.surveyOf },
   });
   const rootRoutes = createRootRoutes(options, people, limits, () => server.isDraining);
   const ownRoutes = apiRoutes(options, people, limits);
@@ -86,5 +89,6 @@ function apiRoutes({ stores, core }: HttpOptions, people: People, limits: Limits
     submitRoute({ submit: core.submit, limits }),
     ...responseRoutes({ responses, reading, surveys, intake }),
     ...analyticsRoutes({ totals, crosstab, surveys }),
+    ...exportRoutes({ exports: stores.exports, files: stores.exportFiles, surveys, now, newId: id }),
   ];
 }

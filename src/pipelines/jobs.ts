@@ -1,17 +1,29 @@
 import type { Core } from '../actors/core.ts';
+import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Role } from '../settings.ts';
-import type { Stores } from '../stores/stores.ts';
+import type { Secrets } from '../secrets.ts';
+import type { Role, Settings } from '../settings.ts';
+import { exportRequested } from '../stores/postgres/exports.ts';
+import type { StoreUrls, Stores } from '../stores/stores.ts';
+import { createFanOut, type FanOut } from '../webhooks/fan-out.ts';
 import { createBatchNews } from './batch-news.ts';
+import { makeInProcess } from './exports/fork.ts';
+import { createExportJobs, type ExportJobs } from './exports/jobs.ts';
 import { createIngest } from './ingest.ts';
 import { createOutbox, type OutboxHandler } from './outbox.ts';
 import { startSchedule, type ScheduledTask } from './schedule.ts';
+import { createHint, startWebhooks, webhookHandlers } from './webhooks.ts';
+import type { Workers } from './workers.ts';
 
 export interface JobsOptions {
   roles: readonly Role[];
   stores: Stores;
   core: Core;
+  workers: Workers;
+  secrets: Secrets;
+  urls: StoreUrls;
+  settings: Settings;
   metrics: Metrics;
   log: Log;
   /** Names this process among all that may own a shard. */
@@ -21,8 +33,10 @@ export interface JobsOptions {
 /** Starts what runs behind the interface in this process: ingest and jobs, as its roles say. */
 export function startJobs(options: JobsOptions) {
   const stops: (() => Promise<void>)[] = [];
-  if (options.roles.includes('ingest')) stops.push(startIngest(options));
-  if (options.roles.includes('jobs')) stops.push(...startRelay(options));
+  const { stores, core, workers, log } = options;
+  const fanOut = createFanOut({ ...stores, hint: createHint(workers, log), now: core.now, newId });
+  if (options.roles.includes('ingest')) stops.push(startIngest(options, fanOut));
+  if (options.roles.includes('jobs')) stops.push(...startRelay(options, fanOut));
   return {
     async stop(): Promise<void> {
       await Promise.all(stops.map((stop) => stop()));
@@ -30,28 +44,48 @@ export function startJobs(options: JobsOptions) {
   };
 }
 
-function startIngest({ stores, core, metrics, log, name }: JobsOptions): () => Promise<void> {
+function startIngest({ stores, core, metrics, log, name }: JobsOptions, fanOut: FanOut): () => Promise<void> {
   const news = createBatchNews({ actors: core.actors, surveys: stores.surveys, intake: stores.intake, log });
   const ingest = createIngest({
     stream: stores.stream, shards: stores.shards.all, sink: stores.responses, name, now: core.now, log, metrics,
-    beforeAck: (entries) => news.closeFilled(entries),
+    beforeAck: async (entries) => {
+      await news.closeFilled(entries);
+      await fanOut.committed(entries);
+    },
     afterAck: (_shard, entries) => news.saveCounts(entries),
   });
   ingest.start();
   return () => ingest.stop();
 }
 
-function startRelay(options: JobsOptions): (() => Promise<void>)[] {
-  const outbox = createOutbox({ sql: options.stores.sql, handlers: outboxHandlers(options), log: options.log });
+function startRelay(options: JobsOptions, fanOut: FanOut): (() => Promise<void>)[] {
+  const exportJobs = startExports(options);
+  const outbox = createOutbox({ sql: options.stores.sql, handlers: { ...outboxHandlers(options, exportJobs), ...webhookHandlers(fanOut) }, log: options.log });
   outbox.start();
-  const schedule = startSchedule(tasks(options, () => outbox.purge()), options.log);
-  return [() => outbox.stop(), () => schedule.stop()];
+  const webhooks = startWebhooks({ ...options, ...options.stores, now: options.core.now, newId: () => newId() });
+  const schedule = startSchedule([...tasks(options, () => outbox.purge()), ...exportTasks(exportJobs), ...webhooks.tasks], options.log);
+  return [() => outbox.stop(), () => schedule.stop(), () => exportJobs.stop(), () => webhooks.stop()];
 }
+
+function startExports({ stores, core, urls, settings, log }: JobsOptions): ExportJobs {
+  const { postgres, clickhouse, redisJobs } = urls;
+  const jobs = createExportJobs({
+    redisUrl: redisJobs, exports: stores.exports, files: stores.exportFiles, settled: core.reading.settled, now: core.now, log,
+    make: (exportId, signal) => makeInProcess({ exportId, urls: { postgres, clickhouse }, dataDir: settings.dataDir, cluster: settings.clickhouseCluster, logLevel: settings.logLevel }, signal),
+  });
+  jobs.start();
+  return jobs;
+}
+
+const exportTasks = (jobs: ExportJobs): ScheduledTask[] => [
+  { name: 'put lost exports back in line', everyMs: 30_000, run: jobs.recover },
+  { name: 'end the time of old export files', everyMs: 60_000, run: jobs.tidy },
+];
 
 const surveyIdOf = (payload: Record<string, unknown>): string => String(payload['surveyId']);
 
 /** Who must hear of which event. */
-function outboxHandlers({ stores, core }: JobsOptions): Record<string, OutboxHandler[]> {
+function outboxHandlers({ stores, core }: JobsOptions, exportJobs: ExportJobs): Record<string, OutboxHandler[]> {
   return {
     // Usually the intake knows already; after a crash between commit and announcement it learns it here.
     'survey.changed': [
@@ -63,12 +97,14 @@ function outboxHandlers({ stores, core }: JobsOptions): Record<string, OutboxHan
     'survey.deleted': [
       async ({ payload }) => {
         const surveyId = surveyIdOf(payload);
+        await exportJobs.removeOfSurvey(surveyId);
         await stores.intake.close(surveyId);
         await core.reading.settled(surveyId);
         await stores.responses.eraseSurvey(surveyId);
         await stores.intake.forget(surveyId);
       },
     ],
+    [exportRequested]: [({ payload }) => exportJobs.enqueue(String(payload['exportId']))],
   };
 }
 

@@ -21,7 +21,18 @@ const id = z.string().refine(isId, 'must be a UUID in lower case');
 export const queues = {
   /** An endpoint has deliveries that are due. Waits on other people's servers, so many run at once. */
   webhooks: { payload: z.strictObject({ webhookId: id }), attempts: 1, backoffMs: 1000, concurrency: 500 },
+  /** A file is to be made. One at a time in a process: each keeps a processor busy for seconds. */
+  exports: { payload: z.strictObject({ exportId: id }), attempts: 5, backoffMs: 2000, concurrency: 1 },
 } as const satisfies Record<string, QueueSpec>;
 
 export type QueueName = keyof typeof queues;
 export type Payload<Name extends QueueName> = z.output<(typeof queues)[Name]['payload']>;
+
+/** Puts jobs into queues. */
+export interface JobSender {
+  /**
+   * `once`: while a job of this name waits, no second one is added; while it runs, one follows it. Rejects soon when Redis is away:
+   * who adds must have a sweeper behind it.
+   */
+  add<Name extends QueueName>(name: Name, payload: Payload<Name>, options?: { once?: string; delayMs?: number }): Promise<void>;
+}

@@ -6,9 +6,13 @@ import { createCrosstabStore } from './clickhouse/crosstab.ts';
 import { migrateClickHouse } from './clickhouse/migrate.ts';
 import { createResponseStore } from './clickhouse/responses.ts';
 import { createTotalsStore } from './clickhouse/totals.ts';
+import { createExportFiles } from './files.ts';
 import { createPostgres } from './postgres/client.ts';
+import { createExportStore } from './postgres/exports.ts';
 import { migratePostgres } from './postgres/migrate.ts';
 import { createSurveyStore } from './postgres/surveys.ts';
+import { createDeliveryStore } from './postgres/webhook-deliveries.ts';
+import { createWebhookStore } from './postgres/webhooks.ts';
 import { createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
 import { createIntake } from './redis/intake.ts';
 import { createMessages } from './redis/messages.ts';
@@ -25,7 +29,7 @@ export interface StoreUrls {
 
 export interface OpenStoresOptions {
   urls: StoreUrls;
-  settings: Pick<Settings, 'intakeShards' | 'clickhouseCluster'>;
+  settings: Pick<Settings, 'intakeShards' | 'clickhouseCluster' | 'dataDir'>;
   log: Log;
   metrics: Pick<Metrics, 'committed' | 'submitted'>;
 }
@@ -48,6 +52,10 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   return {
     sql, clickhouse, sharedRedis, intakeRedis, streamRedis, shards, pressure, placement,
     surveys: createSurveyStore(sql),
+    webhooks: createWebhookStore(sql),
+    deliveries: createDeliveryStore(sql),
+    exports: createExportStore(sql),
+    exportFiles: createExportFiles(settings.dataDir),
     intake: createIntake({ redis: intakeRedis, shards, metrics }),
     stream: createStream(streamRedis),
     responses: createResponseStore({ clickhouse, ...placement }),

@@ -1,0 +1,80 @@
+import { open } from 'node:fs/promises';
+import type { Call, Outcome } from './route.ts';
+
+type Header = readonly [string, string];
+
+export interface FileToSend {
+  path: string;
+  size: number;
+  /** A strong validator without its quotes: the same as long as the bytes are the same. */
+  etag: string;
+  mediaType: string;
+  /** What the client should call it, in any alphabet. */
+  fileName: string;
+}
+
+/**
+ * A file as an attachment: whole, or one range of it (RFC 9110 §14), or 304 when the client has it already. Several ranges at once are
+ * answered with the whole file, as the RFC allows.
+ */
+export function replyWithFile(call: Pick<Call, 'header' | 'reply' | 'replyHeaders'>, file: FileToSend): Outcome {
+  const etag = `"${file.etag}"`;
+  const standing: Header[] = [['etag', etag], ['accept-ranges', 'bytes'], ['cache-control', 'private, no-cache'], ['x-content-type-options', 'nosniff']];
+  if (namesTag(call.header('if-none-match'), etag)) {
+    call.reply.sendHead(304, [...standing, ...call.replyHeaders()]);
+    return { kind: 'taken' };
+  }
+  const condition = call.header('if-range');
+  const range = condition === undefined || condition === etag ? readRange(call.header('range'), file.size) : 'whole';
+  if (range === 'unsatisfiable') {
+    call.reply.sendHead(416, [...standing, ['content-range', `bytes */${file.size}`], ...call.replyHeaders()], 0);
+    return { kind: 'taken' };
+  }
+  const { first, last } = range === 'whole' ? { first: 0, last: file.size - 1 } : range;
+  const headers: Header[] = [['content-type', file.mediaType], ['content-disposition', attachment(file.fileName)], ...standing];
+  if (range !== 'whole') headers.push(['content-range', `bytes ${first}-${last}/${file.size}`]);
+  return { kind: 'stream', status: range === 'whole' ? 200 : 206, headers, source: bytesOf(file.path, first, last), totalBytes: last - first + 1 };
+}
+
+function namesTag(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+}
+
+/** Reads a Range header. What is not a single well-formed range of bytes is not looked at. */
+export function readRange(header: string | undefined, size: number): { first: number; last: number } | 'whole' | 'unsatisfiable' {
+  const parts = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header?.trim() ?? '');
+  if (!parts || (parts[1] === '' && parts[2] === '')) return 'whole';
+  const [from, to] = [parts[1] ?? '', parts[2] ?? ''];
+  if (from === '') {
+    const length = Math.min(Number(to), size);
+    return length === 0 ? 'unsatisfiable' : { first: size - length, last: size - 1 };
+  }
+  const first = Number(from);
+  if (to !== '' && Number(to) < first) return 'whole';
+  return first >= size ? 'unsatisfiable' : { first, last: to === '' ? size - 1 : Math.min(Number(to), size - 1) };
+}
+
+/** Content-Disposition (RFC 6266): a plain name for old clients, and the real one in UTF-8 (RFC 8187). */
+export function attachment(fileName: string): string {
+  const plain = fileName.normalize('NFKD').replace(/\p{M}/gu, '').replace(/[^A-Za-z0-9._ -]+/g, '_');
+  const coded = encodeURIComponent(fileName.toWellFormed()).replace(/['()*!]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+  return `attachment; filename="${plain}"; filename*=UTF-8''${coded}`;
+}
+
+const pieceBytes = 256 * 1024;
+
+async function* bytesOf(path: string, first: number, last: number): AsyncGenerator<Uint8Array> {
+  const file = await open(path, 'r');
+  try {
+    for (let at = first; at <= last; ) {
+      const piece = Buffer.allocUnsafe(Math.min(pieceBytes, last - at + 1));
+      const { bytesRead } = await file.read(piece, 0, piece.length, at);
+      if (bytesRead === 0) throw new Error('the file is shorter than it was');
+      at += bytesRead;
+      yield piece.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+}

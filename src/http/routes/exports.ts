@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { parseFilter } from '../../domain/crosstab.ts';
+import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import { conflict, notFound, Problem, validationProblem, type Finding } from '../../errors.ts';
+import type { ExportFiles } from '../../stores/files.ts';
+import type { ExportRecord, ExportStore } from '../../stores/postgres/exports.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { replyWithFile } from '../file-reply.ts';
+import { endField, invertedMessage, isInverted, pageFields, startField } from '../query.ts';
+import { accepted, ok, page, route, type Route } from '../route.ts';
+import { deletedSchema } from '../schemas/common.ts';
+import { acceptedExportSchema, exportFormatSchema, exportSchema } from '../schemas/exports.ts';
+
+export interface ExportRoutesDeps {
+  exports: Pick<ExportStore, 'create' | 'find' | 'list' | 'remove'>;
+  files: Pick<ExportFiles, 'path' | 'size' | 'remove'>;
+  surveys: Pick<SurveyStore, 'load'>;
+  now(): number;
+  newId(): string;
+}
+
+/** The names of columns that are no questions. */
+const standingNames = ['id', 'submittedAt', 'completedAt', 'isComplete', 'durationSeconds', 'language', 'respondent', 'metadata'];
+
+const exportBody = z
+  .strictObject({
+    format: exportFormatSchema,
+    startDate: startField.optional(),
+    endDate: endField.optional(),
+    isComplete: z.boolean().optional().describe('Only complete, or only incomplete responses'),
+    filters: z.array(z.string().min(3).max(1000)).max(20).default([]).describe('`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; all must hold'),
+    columns: z.array(z.string().min(1).max(100)).min(1).max(1000).optional()
+      .describe(`What the file shows, in this order: any of ${standingNames.join(', ')}, and ids of questions. Without it: all of these, questions that were removed left out`),
+    labels: z.enum(['text', 'value']).default('text').describe('Options and headings in the author’s wording, or as values and question ids'),
+  })
+  .refine((body) => !isInverted(body), invertedMessage);
+
+const columnsText = `One line a response, oldest first, with the responses that were accepted before the request. The columns are id, submittedAt, completedAt, isComplete, durationSeconds, language,
+respondent (not for anonymous surveys), then the questions, then metadata as a JSON text. CHECKBOXES and a MATRIX with several answers have a column an option that holds 1 or 0 (empty: not answered), a MATRIX has a column
+a row, a RANKING a column an item that holds its rank; \`allowOther\` adds a column for the other text. With labels "value" a heading is questionId or questionId:optionValue. CSV is UTF-8 with a byte order mark (RFC 4180);
+text that begins with apostrophes, if any, and one of = + - @ tab CR LF NUL or their full-width forms gets one more apostrophe in front, so that no spreadsheet runs it; taking it away again gives the exact text.
+JSON and NDJSON hold responses as GET /responses gives them, with the wording (or value) of options and rows beside their ids. EXCEL continues on a further sheet after 1,048,576 rows, leaves out characters that XML forbids and cuts texts at 32,767 characters.`;
+
+/** Presents what is known of an export. */
+export function presentExport(record: ExportRecord) {
+  const { id, surveyId, format, status, progress, createdAt, rowCount, fileSize, sha256, error, completedAt, expiresAt } = record;
+  return {
+    exportId: id, surveyId, format, status, progress, createdAt: createdAt.toISOString(), rowCount, fileSize, sha256,
+    downloadUrl: status === 'COMPLETED' ? `/api/v1/exports/${id}/download` : null,
+    error, completedAt: completedAt?.toISOString() ?? null, expiresAt: expiresAt?.toISOString() ?? null,
+  };
+}
+
+export function exportRoutes(deps: ExportRoutesDeps): Route[] {
+  const find = async (id: string | undefined): Promise<ExportRecord> => {
+    const record = await deps.exports.find(id ?? '');
+    if (!record) throw notFound('export');
+    return record;
+  };
+  return [
+    route({
+      method: 'POST', path: '/exports/surveys/{surveyId}', tag: 'Exports', summary: 'Ask for a file of responses', description: columnsText,
+      access: { kind: 'survey', right: 'read', by: 'surveyId' }, limit: 'api', body: exportBody, reply: acceptedExportSchema, replyStatus: 202,
+      handle: async ({ params, body, principal }) => {
+        const survey = await deps.surveys.load(params['surveyId'] ?? '');
+        if (!survey) throw notFound('survey');
+        assertKnown(survey, body);
+        const record = {
+          id: deps.newId(), surveyId: survey.id, userId: principal.userId, format: body.format, surveyVersion: survey.version, createdAt: new Date(deps.now()),
+          options: {
+            startDate: body.startDate?.toISOString(), endDate: body.endDate?.toISOString(), isComplete: body.isComplete, filters: body.filters, columns: body.columns, labels: body.labels,
+          },
+        };
+        await deps.exports.create(record);
+        return accepted({ exportId: record.id, surveyId: survey.id, format: body.format, status: 'PENDING', progress: 0, createdAt: record.createdAt.toISOString() });
+      },
+    }),
+    route({
+      method: 'GET', path: '/exports', tag: 'Exports', summary: 'List one’s own exports, newest first',
+      access: { kind: 'user' }, limit: 'api', query: z.strictObject(pageFields(100)), reply: z.array(exportSchema), replyStatus: 200, isPaged: true,
+      handle: async ({ query, principal }) => {
+        const { items, total } = await deps.exports.list({ userId: principal.userId, ...query });
+        return page(items.map(presentExport), { page: query.page, limit: query.limit, total });
+      },
+    }),
+    route({
+      method: 'GET', path: '/exports/{exportId}', tag: 'Exports', summary: 'See how far an export is',
+      access: { kind: 'survey', right: 'read', by: 'exportId' }, limit: 'api', reply: exportSchema, replyStatus: 200,
+      handle: async ({ params }) => ok(presentExport(await find(params['exportId']))),
+    }),
+    route({
+      method: 'GET', path: '/exports/{exportId}/download', tag: 'Exports', summary: 'Download the file', description: 'Takes Range, If-Range and If-None-Match. 409 EXPORT_NOT_READY before the file is there, 404 when it has expired.',
+      access: { kind: 'survey', right: 'read', by: 'exportId' }, limit: 'api', reply: null, replyMediaType: 'application/octet-stream', replyStatus: 200,
+      handle: async (call) => {
+        const record = await find(call.params['exportId']);
+        if (record.status === 'EXPIRED') throw notFound('file any more: it has expired');
+        if (record.status === 'FAILED') throw conflict('EXPORT_NOT_READY', 'The export failed: there is no file');
+        const size = record.status === 'COMPLETED' ? await deps.files.size(record.id) : undefined;
+        if (size === undefined || record.sha256 === null) throw conflict('EXPORT_NOT_READY', 'The file is not ready yet');
+        const { mediaType, ending } = fileKinds[record.format];
+        return replyWithFile(call, { path: deps.files.path(record.id), size, etag: record.sha256, mediaType, fileName: `${nameOf(call.survey.title)}-${record.createdAt.toISOString().slice(0, 10)}.${ending}` });
+      },
+    }),
+    route({
+      method: 'DELETE', path: '/exports/{exportId}', tag: 'Exports', summary: 'Cancel an export, or remove its file', description: 'For who asked for it, and for who may edit the survey.',
+      access: { kind: 'survey', right: 'read', by: 'exportId' }, limit: 'api', reply: deletedSchema, replyStatus: 200,
+      handle: async ({ params, principal, right }) => {
+        const record = await find(params['exportId']);
+        if (record.userId !== principal.userId && right === 'read') throw new Problem('FORBIDDEN');
+        await deps.exports.remove(record.id);
+        await deps.files.remove(record.id);
+        return ok({ id: record.id, deleted: true });
+      },
+    }),
+  ];
+}
+
+function assertKnown(survey: SurveyWithQuestions, { filters, columns = [] }: { filters: readonly string[]; columns?: readonly string[] | undefined }): void {
+  const findings: Finding[] = [];
+  for (const [index, text] of filters.entries()) {
+    const parsed = parseFilter(survey, text);
+    if ('message' in parsed) findings.push({ path: `filters.${index}`, message: parsed.message });
+  }
+  for (const [index, name] of columns.entries()) {
+    if (!standingNames.includes(name) && !survey.questions.some(({ id }) => id === name)) findings.push({ path: `columns.${index}`, message: 'is neither a column nor a question of this survey' });
+    else if (columns.indexOf(name) < index) findings.push({ path: `columns.${index}`, message: 'is named twice' });
+    else if (name === 'respondent' && survey.isAnonymous) findings.push({ path: `columns.${index}`, message: 'is not known of an anonymous survey' });
+  }
+  if (findings.length > 0) throw validationProblem(findings);
+}
+
+const fileKinds: Record<ExportRecord['format'], { mediaType: string; ending: string }> = {
+  CSV: { mediaType: 'text/csv; charset=utf-8', ending: 'csv' },
+  EXCEL: { mediaType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', ending: 'xlsx' },
+  PDF: { mediaType: 'application/pdf', ending: 'pdf' },
+  JSON: { mediaType: 'application/json', ending: 'json' },
+  NDJSON: { mediaType: 'application/x-ndjson', ending: 'ndjson' },
+  PARQUET: { mediaType: 'application/vnd.apache.parquet', ending: 'parquet' },
+  SPSS: { mediaType: 'application/x-spss-sav', ending: 'sav' },
+};
+
+/** A survey's title as a part of a file name: no path, no control characters, not too long. */
+function nameOf(title: string): string {
+  const plain = title.toWellFormed().replace(/[\p{Cc}\p{Cf}/\\:*?"<>|]+/gu, ' ').replace(/\s+/g, ' ').trim();
+  return [...plain].slice(0, 80).join('').replace(/^[. ]+|[. ]+$/g, '') || 'survey';
+}

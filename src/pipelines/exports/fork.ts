@@ -1,0 +1,36 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** What the process that makes a file is told. */
+export interface ExportOrder {
+  exportId: string;
+  urls: { postgres: string; clickhouse: readonly string[] };
+  dataDir: string;
+  cluster: string | undefined;
+  logLevel: string;
+}
+
+/** What it says at its end. `trouble`: worth another attempt. */
+export type ExportReport = { kind: 'completed' } | { kind: 'not wanted' } | { kind: 'failed'; reason: string } | { kind: 'trouble'; reason: string };
+
+const mostHeapMegabytes = 512;
+
+/** Makes the file in a process of its own; the signal ends that process. */
+export function makeInProcess(order: ExportOrder, signal: AbortSignal): Promise<ExportReport> {
+  return new Promise((resolve) => {
+    const child = fork(fileURLToPath(new URL('./process.js', import.meta.url)), {
+      execArgv: [`--max-old-space-size=${mostHeapMegabytes}`, '--max-semi-space-size=8'], env: { PATH: process.env['PATH'], TZ: 'UTC' }, serialization: 'json',
+    });
+    const end = () => child.kill('SIGKILL');
+    let report: ExportReport | undefined;
+    child.once('message', (message: ExportReport) => (report = message));
+    child.once('error', (error) => (report ??= { kind: 'trouble', reason: error.message }));
+    child.once('close', (code, killedBy) => {
+      signal.removeEventListener('abort', end);
+      resolve(report ?? { kind: 'trouble', reason: `the process that made the file ended with ${code ?? killedBy ?? 'no code'}` });
+    });
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end);
+    child.send(order);
+  });
+}

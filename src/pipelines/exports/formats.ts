@@ -1,0 +1,11 @@
+import type { ExportFormat } from '../../stores/postgres/exports.ts';
+import { writeCsv } from './csv.ts';
+import { writeJson, writeNdjson } from './json.ts';
+import type { Writer } from './writer.ts';
+
+/** Who writes which format. */
+export const writers: Partial<Record<ExportFormat, Writer>> = {
+  CSV: writeCsv,
+  JSON: writeJson,
+  NDJSON: writeNdjson,
+};

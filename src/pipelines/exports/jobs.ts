@@ -1,0 +1,87 @@
+import { Queue, UnrecoverableError, Worker, type Job } from 'bullmq';
+import type { Log } from '../../log.ts';
+import type { ExportFiles } from '../../stores/files.ts';
+import type { ExportStore } from '../../stores/postgres/exports.ts';
+import { queues } from '../queues.ts';
+import type { ExportReport } from './fork.ts';
+
+export interface ExportJobsDeps {
+  /** Of the instance for jobs. */
+  redisUrl: string;
+  exports: Pick<ExportStore, 'find' | 'fail' | 'expire' | 'unfinished' | 'kept' | 'removeOfSurvey'>;
+  files: Pick<ExportFiles, 'remove' | 'list'>;
+  /** Resolves when all responses accepted by now can be read. */
+  settled(surveyId: string): Promise<void>;
+  make(exportId: string, signal: AbortSignal): Promise<ExportReport>;
+  now(): number;
+  log: Log;
+}
+
+const queueName = 'exports';
+const { attempts, backoffMs, concurrency, payload } = queues.exports;
+/** A worker that was killed is missed this soon. */
+const lockMs = 15_000;
+const missedEveryMs = 5000;
+/** Older open exports should be in line; if the queue has lost them, they are put there again. */
+const graceMs = 60_000;
+const outOfAttempts = 'The file could not be made; please ask for it again';
+
+/** Makes files one after the other from what the outbox has put in line. Postgres is the record: the queue may lose or repeat anything. */
+export function createExportJobs({ redisUrl, exports, files, settled, make, now, log }: ExportJobsDeps) {
+  const connection = { url: redisUrl, maxRetriesPerRequest: null };
+  const queue = new Queue(queueName, { connection });
+  const stopping = new AbortController();
+
+  const work = async (job: Job): Promise<void> => {
+    const { exportId } = payload.parse(job.data);
+    const record = await exports.find(exportId);
+    if (!record || (record.status !== 'PENDING' && record.status !== 'PROCESSING')) return;
+    await settled(record.surveyId);
+    const report = await make(exportId, stopping.signal);
+    if (report.kind === 'failed') {
+      await exports.fail(exportId, report.reason);
+      throw new UnrecoverableError(report.reason);
+    }
+    if (report.kind === 'trouble') throw new Error(report.reason);
+  };
+
+  const worker = new Worker(queueName, work, { connection, concurrency, lockDuration: lockMs, stalledInterval: missedEveryMs, maxStalledCount: attempts, autorun: false });
+  worker.on('failed', (job, error) => {
+    log.warn({ err: error, exportId: job?.data?.exportId }, 'an export was not made');
+    // A worker that is stopping kills its file's process: that attempt says nothing about the export.
+    if (job && !stopping.signal.aborted && job.attemptsMade >= attempts) exports.fail(job.data.exportId, outOfAttempts).catch((failure: unknown) => log.warn({ err: failure }, 'a failed export could not be marked'));
+  });
+  const note = (error: Error) => log.warn({ err: error }, 'the export queue has trouble');
+  queue.on('error', note);
+  worker.on('error', note);
+
+  const enqueue = async (exportId: string): Promise<void> => {
+    await queue.add('export', { exportId }, { jobId: `export-${exportId}`, attempts, backoff: { type: 'exponential', delay: backoffMs }, removeOnComplete: true, removeOnFail: true });
+  };
+
+  return {
+    enqueue,
+    start: (): void => void worker.run().catch((error: unknown) => log.error({ err: error }, 'the export worker ended')),
+    /** Puts back in line what the queue has lost. */
+    async recover(): Promise<void> {
+      for (const id of await exports.unfinished(new Date(now() - graceMs))) await enqueue(id);
+    },
+    /** Ends the time of old files, and removes files that nobody has a record of. */
+    async tidy(): Promise<void> {
+      for (const id of await exports.expire(new Date(now()))) await files.remove(id);
+      const present = await files.list(now());
+      const kept = new Set(await exports.kept(present));
+      for (const id of present) if (!kept.has(id)) await files.remove(id);
+    },
+    async removeOfSurvey(surveyId: string): Promise<void> {
+      for (const id of await exports.removeOfSurvey(surveyId)) await files.remove(id);
+    },
+    async stop(): Promise<void> {
+      stopping.abort();
+      await worker.close();
+      await queue.close();
+    },
+  };
+}
+
+export type ExportJobs = ReturnType<typeof createExportJobs>;

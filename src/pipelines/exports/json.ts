@@ -1,0 +1,57 @@
+import { compileSurvey, readAnswers } from '../../domain/answers.ts';
+import type { GivenAnswer } from '../../domain/questions/contract.ts';
+import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
+import type { Layout, StandingName } from './layout.ts';
+import type { FileContent, Writer } from './writer.ts';
+
+/** An array of responses in the interface's shape, one a line. */
+export const writeJson: Writer = async (content, sink) => {
+  const present = presenter(content);
+  let separator = '[\n';
+  for await (const batch of content.batches) {
+    if (batch.length === 0) continue;
+    await sink.write(Buffer.from(separator + batch.map((record) => JSON.stringify(present(record))).join(',\n')));
+    separator = ',\n';
+  }
+  await sink.write(Buffer.from(separator === '[\n' ? '[]\n' : '\n]\n'));
+};
+
+/** The same objects, each a line of its own. */
+export const writeNdjson: Writer = async (content, sink) => {
+  const present = presenter(content);
+  for await (const batch of content.batches) await sink.write(Buffer.from(batch.map((record) => `${JSON.stringify(present(record))}\n`).join('')));
+};
+
+const fields = {
+  id: (record) => record.responseId,
+  submittedAt: (record) => record.submittedAt.toISOString(),
+  completedAt: (record) => record.completedAt?.toISOString() ?? null,
+  isComplete: (record) => record.isComplete,
+  durationSeconds: (record) => (record.durationMs === null ? null : record.durationMs / 1000),
+  language: (record) => record.language,
+  respondent: (record) => (record.respondent === '' ? null : record.respondent),
+  metadata: (record) => record.metadata,
+} as const satisfies Record<StandingName, (record: ResponseRecord) => unknown>;
+
+/** `answers` are those of the questions shown, as the interface gives them; an option and a row carry their label too. */
+function presenter({ survey, layout }: FileContent): (record: ResponseRecord) => unknown {
+  const compiled = compileSurvey({ ...survey, questions: layout.questions });
+  const labels = labelsOf(layout);
+  const before = layout.standing.filter((name) => name !== 'metadata');
+  const withMetadata = layout.standing.includes('metadata');
+  return (record) => ({
+    ...Object.fromEntries(before.map((name) => [name, fields[name](record)])),
+    answers: readAnswers(compiled, record.row).map((answer) => labelled(answer, labels)),
+    ...(withMetadata && { metadata: record.metadata }),
+  });
+}
+
+function labelled(answer: GivenAnswer, labels: ReadonlyMap<string, string>): object {
+  const option = answer.optionId === undefined ? undefined : labels.get(answer.optionId);
+  const row = answer.rowId === undefined ? undefined : labels.get(answer.rowId);
+  return { ...answer, ...(option !== undefined && { option }), ...(row !== undefined && { row }) };
+}
+
+function labelsOf({ questions, labels }: Layout): Map<string, string> {
+  return new Map(questions.flatMap(({ options, rows }) => [...options, ...rows].map((item) => [item.id, item[labels]] as const)));
+}

@@ -1,0 +1,57 @@
+import { setPriority } from 'node:os';
+import { join } from 'node:path';
+import { PermanentFailure } from '../../errors.ts';
+import { createLog } from '../../log.ts';
+import { createClickHouse } from '../../stores/clickhouse/client.ts';
+import { createResponseStore } from '../../stores/clickhouse/responses.ts';
+import { createTotalsStore } from '../../stores/clickhouse/totals.ts';
+import { createExportFiles } from '../../stores/files.ts';
+import { createPostgres } from '../../stores/postgres/client.ts';
+import { createExportStore } from '../../stores/postgres/exports.ts';
+import { createSurveyStore } from '../../stores/postgres/surveys.ts';
+import { runExport } from './run.ts';
+import type { ExportOrder, ExportReport } from './fork.ts';
+
+/**
+ * A process that makes one file and ends. Of its own, because writing a file is work for seconds that must not hold up requests, and so
+ * that all the memory it took is given back. Ends by itself when the process that started it dies.
+ */
+const belowNormal = 10;
+
+process.on('disconnect', () => process.exit(1));
+process.once('message', (order: ExportOrder) => {
+  void make(order).then(
+    (report) => process.send?.(report, () => process.exit(0)),
+    (error: unknown) => process.send?.({ kind: 'trouble', reason: String(error) } satisfies ExportReport, () => process.exit(1)),
+  );
+});
+
+async function make({ exportId, urls, dataDir, cluster, logLevel }: ExportOrder): Promise<ExportReport> {
+  setPriority(belowNormal);
+  const log = createLog(logLevel, { part: 'export', exportId });
+  const clickhouse = createClickHouse({ urls: urls.clickhouse, log });
+  const sql = createPostgres(urls.postgres, { log, poolSize: 2 });
+  const placement = cluster === undefined ? {} : { cluster };
+  try {
+    const outcome = await runExport({
+      exports: createExportStore(sql), surveys: createSurveyStore(sql), responses: createResponseStore({ clickhouse, ...placement }), totals: createTotalsStore({ clickhouse, ...placement }),
+      files: createExportFiles(dataDir), temporaryFolder: join(dataDir, 'exports'), now: () => Date.now(),
+    }, exportId);
+    return { kind: outcome };
+  } catch (error) {
+    const final = finalReason(error);
+    log.warn({ err: error }, 'an export failed');
+    return final === undefined ? { kind: 'trouble', reason: error instanceof Error ? error.message : String(error) } : { kind: 'failed', reason: final };
+  } finally {
+    await Promise.all([sql.end({ timeout: 2 }), clickhouse.close()]).catch(() => undefined);
+  }
+}
+
+/** What another attempt would not change. */
+function finalReason(error: unknown): string | undefined {
+  if (error instanceof PermanentFailure) return error.message;
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return 'There is no room left on the disk for the file';
+  if (code === 'EFBIG') return 'The file is larger than the disk allows';
+  return undefined;
+}

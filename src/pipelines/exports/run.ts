@@ -1,0 +1,112 @@
+import { parseFilter } from '../../domain/crosstab.ts';
+import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import { PermanentFailure } from '../../errors.ts';
+import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
+import type { Condition, TotalsStore } from '../../stores/clickhouse/totals.ts';
+import type { ExportFiles } from '../../stores/files.ts';
+import type { ExportRecord, ExportStore } from '../../stores/postgres/exports.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { writers } from './formats.ts';
+import { layoutOf } from './layout.ts';
+import { summarise } from './summary.ts';
+
+export interface RunDeps {
+  exports: Pick<ExportStore, 'begin' | 'advance' | 'complete' | 'fail' | 'definition'>;
+  surveys: Pick<SurveyStore, 'load'>;
+  responses: Pick<ResponseStore, 'stream'>;
+  totals: Pick<TotalsStore, 'countSurvey'>;
+  files: ExportFiles;
+  temporaryFolder: string;
+  now(): number;
+}
+
+export type RunOutcome = 'completed' | 'not wanted';
+
+/** The file was removed while it was written. */
+class NotWanted extends Error {}
+
+export const keptDays = 7;
+const dayMs = 86_400_000;
+const progressEveryMs = 1000;
+const rowsAtOnce = 1000;
+
+/**
+ * Makes the file of one export. May be run again at any time, also twice at once: everything that decides the bytes stands in the
+ * export's row (the wording, the moment up to which responses count), and the file appears whole or not at all.
+ */
+export async function runExport(deps: RunDeps, exportId: string): Promise<RunOutcome> {
+  const record = await deps.exports.begin(exportId);
+  if (!record) return 'not wanted';
+  const survey = await loadWording(deps, record);
+  const { format, options, createdAt } = record;
+  const writer = writers[format];
+  if (!writer) throw new PermanentFailure(`${format} files cannot be made`);
+  const selection = selectionOf(survey, record);
+  const layout = layoutOf(survey, options);
+  const { conditions, ...range } = selection;
+  const { total } = await deps.totals.countSurvey({ ...range, filters: conditions, plans: [] });
+  const progress = createProgress(deps, exportId, total);
+  const stream = deps.responses.stream(selection, { codeColumns: survey.slotCounts.codes });
+  try {
+    const file = await deps.files.write(exportId, (sink) =>
+      writer({
+        survey, layout, createdAt, temporaryFolder: deps.temporaryFolder, batches: progress.watch(inBatches(stream)),
+        summarise: () => summarise(deps.totals, { ...range, filters: conditions, questions: layout.questions }),
+      }, sink),
+    );
+    const isKept = await deps.exports.complete(exportId, { ...file, rowCount: progress.rows(), expiresAt: new Date(deps.now() + keptDays * dayMs) });
+    if (!isKept) throw new NotWanted();
+    return 'completed';
+  } catch (error) {
+    if (!(error instanceof NotWanted)) throw error;
+    await deps.files.remove(exportId);
+    return 'not wanted';
+  }
+}
+
+/** The survey as it was worded when the file was asked for. */
+async function loadWording({ surveys, exports }: RunDeps, { surveyId, surveyVersion }: ExportRecord): Promise<SurveyWithQuestions> {
+  const [survey, definition] = await Promise.all([surveys.load(surveyId), exports.definition(surveyId, surveyVersion)]);
+  if (!survey || !definition) throw new PermanentFailure('the survey is gone');
+  return { ...survey, ...definition };
+}
+
+function selectionOf(survey: SurveyWithQuestions, { surveyId, options, createdAt }: ExportRecord) {
+  const conditions = options.filters.map((text): Condition => {
+    const parsed = parseFilter(survey, text);
+    if ('message' in parsed) throw new PermanentFailure(`the filter ${text} ${parsed.message}`);
+    return parsed;
+  });
+  // What comes in while the file is made is not part of it: so a second run gives the same rows.
+  const lastMs = createdAt.getTime() + 1;
+  const endDate = new Date(options.endDate === undefined ? lastMs : Math.min(Date.parse(options.endDate), lastMs));
+  return { surveyId, conditions, endDate, startDate: options.startDate === undefined ? undefined : new Date(options.startDate), isComplete: options.isComplete };
+}
+
+async function* inBatches(records: AsyncIterable<ResponseRecord>): AsyncGenerator<readonly ResponseRecord[]> {
+  let batch: ResponseRecord[] = [];
+  for await (const record of records) {
+    if (batch.push(record) < rowsAtOnce) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Counts rows on their way to the writer, says so once a second, and stops where nobody wants the file any more. */
+function createProgress({ exports, now }: RunDeps, exportId: string, total: number) {
+  let rows = 0;
+  let saidAtMs = now();
+  return {
+    rows: () => rows,
+    async *watch(batches: AsyncIterable<readonly ResponseRecord[]>): AsyncGenerator<readonly ResponseRecord[]> {
+      for await (const batch of batches) {
+        yield batch;
+        rows += batch.length;
+        if (now() - saidAtMs < progressEveryMs) continue;
+        saidAtMs = now();
+        if (!(await exports.advance(exportId, Math.min(0.99, rows / Math.max(1, total))))) throw new NotWanted();
+      }
+    },
+  };
+}

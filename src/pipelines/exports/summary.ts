@@ -1,0 +1,28 @@
+import { registry } from '../../domain/questions/registry.ts';
+import { interpretQuestion, surveyHead } from '../../domain/statistics.ts';
+import type { Question } from '../../domain/survey.ts';
+import type { Condition, TotalsStore } from '../../stores/clickhouse/totals.ts';
+
+export interface SummaryQuery {
+  surveyId: string;
+  questions: readonly Question[];
+  filters: readonly Condition[];
+  startDate?: Date | undefined;
+  endDate?: Date | undefined;
+  isComplete?: boolean | undefined;
+}
+
+/** The figures of a file: those of the survey's analytics, over the responses that the file covers. */
+export async function summarise(totals: Pick<TotalsStore, 'countSurvey'>, { questions, ...query }: SummaryQuery) {
+  const plans = questions.map((question) => ({ questionId: question.id, plan: registry[question.type].countPlan(question) }));
+  const counted = await totals.countSurvey({ ...query, plans });
+  return {
+    ...surveyHead(counted),
+    questions: questions.map((question) => {
+      const found = counted.perQuestion.get(question.id);
+      return { question, statistic: interpretQuestion(question, found?.results ?? [], found?.base ?? 0, counted.total) };
+    }),
+  };
+}
+
+export type Summary = Awaited<ReturnType<typeof summarise>>;

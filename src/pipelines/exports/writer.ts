@@ -1,0 +1,21 @@
+import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
+import type { FileSink } from '../../stores/files.ts';
+import type { Summary } from './summary.ts';
+import type { Layout } from './layout.ts';
+
+export interface FileContent {
+  survey: SurveyWithQuestions;
+  layout: Layout;
+  /** When it was asked for: the only moment a file may name, so that a second run makes the same bytes. */
+  createdAt: Date;
+  /** Every response of the file, oldest first, some at a time. */
+  batches: AsyncIterable<readonly ResponseRecord[]>;
+  /** Counts of what the file covers. */
+  summarise(): Promise<Summary>;
+  /** For formats that need room on disk while they are made. */
+  temporaryFolder: string;
+}
+
+/** Writes a whole file of one format. Waits for the sink, so memory stays flat. */
+export type Writer = (content: FileContent, sink: FileSink) => Promise<void>;

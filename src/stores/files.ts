@@ -1,0 +1,81 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Where a writer puts its bytes. Resolves when there is room for more, so that a writer never runs ahead of the disk. */
+export interface FileSink {
+  write(bytes: Uint8Array): Promise<void>;
+}
+
+export interface StoredFile {
+  fileSize: number;
+  /** Of its bytes, in lower-case hex. */
+  sha256: string;
+}
+
+const partEnding = '.part';
+const staleMs = 24 * 3_600_000;
+
+/**
+ * Export files in a folder of the data directory. A file is written under a name of its own and renamed when it is whole and on disk:
+ * under its real name there is never half a file.
+ */
+export function createExportFiles(dataDir: string) {
+  const folder = join(dataDir, 'exports');
+  const path = (id: string) => join(folder, id);
+  return {
+    path,
+
+    /** Writes a whole file; what `fill` throws leaves nothing behind. Replaces a file that was there. */
+    async write(id: string, fill: (sink: FileSink) => Promise<void>): Promise<StoredFile> {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const part = `${path(id)}.${randomBytes(6).toString('hex')}${partEnding}`;
+      const file = await open(part, 'wx', 0o600);
+      const hash = createHash('sha256');
+      let fileSize = 0;
+      try {
+        await fill({
+          async write(bytes) {
+            hash.update(bytes);
+            fileSize += bytes.length;
+            for (let rest = bytes; rest.length > 0; ) rest = rest.subarray((await file.write(rest)).bytesWritten);
+          },
+        });
+        await file.sync();
+        await file.close();
+        await rename(part, path(id));
+        await syncFolder(folder);
+      } catch (error) {
+        await file.close().catch(() => undefined);
+        await rm(part, { force: true });
+        throw error;
+      }
+      return { fileSize, sha256: hash.digest('hex') };
+    },
+
+    /** Its size, or undefined when it is not there. */
+    size: async (id: string): Promise<number | undefined> => stat(path(id)).then((found) => found.size, () => undefined),
+
+    remove: (id: string): Promise<void> => rm(path(id), { force: true }),
+
+    /** Ids of all files there. Removes what writers that died have left. */
+    async list(nowMs: number): Promise<string[]> {
+      const names = await readdir(folder).catch(() => []);
+      const isLeft = async (name: string) => nowMs - ((await stat(path(name)).catch(() => undefined))?.mtimeMs ?? nowMs) > staleMs;
+      for (const name of names) if (name.endsWith(partEnding) && (await isLeft(name))) await rm(path(name), { force: true });
+      return names.filter((name) => !name.endsWith(partEnding));
+    },
+  };
+}
+
+export type ExportFiles = ReturnType<typeof createExportFiles>;
+
+/** The rename itself must survive a power cut. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

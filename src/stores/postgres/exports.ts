@@ -1,0 +1,157 @@
+import type { Question } from '../../domain/survey.ts';
+import { withPostgres, type Sql } from './client.ts';
+import { writeOutbox } from './surveys.ts';
+
+export type ExportFormat = 'CSV' | 'EXCEL' | 'PDF' | 'JSON' | 'NDJSON' | 'PARQUET' | 'SPSS';
+export type ExportStatus = 'PENDING' | 'PROCESSING' | 'COMPLETED' | 'FAILED' | 'EXPIRED';
+
+/** What was asked for, as JSON keeps it. */
+export interface ExportOptions {
+  /** ISO moments: from, and up to but not including. */
+  startDate?: string | undefined;
+  endDate?: string | undefined;
+  isComplete?: boolean | undefined;
+  filters: readonly string[];
+  /** Names of columns and ids of questions, in the order wanted; none: all. */
+  columns?: readonly string[] | undefined;
+  labels: 'text' | 'value';
+}
+
+export interface ExportRecord {
+  id: string;
+  surveyId: string;
+  userId: string;
+  format: ExportFormat;
+  options: ExportOptions;
+  surveyVersion: number;
+  status: ExportStatus;
+  /** 0…1 */
+  progress: number;
+  rowCount: number | null;
+  fileSize: number | null;
+  sha256: string | null;
+  error: string | null;
+  createdAt: Date;
+  completedAt: Date | null;
+  expiresAt: Date | null;
+}
+
+export type NewExport = Pick<ExportRecord, 'id' | 'surveyId' | 'userId' | 'format' | 'options' | 'surveyVersion' | 'createdAt'>;
+export type FinishedFile = { rowCount: number; fileSize: number; sha256: string; expiresAt: Date };
+
+/** A wording of a survey as it once was. */
+export interface SurveyDefinition {
+  title: string;
+  description: string | null;
+  language: string;
+  questions: Question[];
+}
+
+export const exportRequested = 'export.requested';
+
+export function createExportStore(sql: Sql) {
+  const open = sql`status IN ('PENDING', 'PROCESSING')`;
+  return {
+    /** The row and the event that puts it in line, together or not at all. */
+    create: (record: NewExport): Promise<void> =>
+      withPostgres(async () => {
+        await sql.begin(async (tx) => {
+          await tx`
+            INSERT INTO exports (id, survey_id, user_id, format, options, survey_version, created_at)
+            VALUES (${record.id}, ${record.surveyId}, ${record.userId}, ${record.format}, ${tx.json(record.options as never)}, ${record.surveyVersion}, ${record.createdAt})`;
+          await writeOutbox(tx, [{ kind: exportRequested, cause: `export:${record.id}`, payload: { exportId: record.id } }]);
+        });
+      }),
+
+    find: (id: string): Promise<ExportRecord | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<ExportRow[]>`SELECT * FROM exports WHERE id = ${id}`;
+        return row && recordOf(row);
+      }),
+
+    surveyOf: (id: string): Promise<string | undefined> =>
+      withPostgres(async () => (await sql<{ survey_id: string }[]>`SELECT survey_id FROM exports WHERE id = ${id}`)[0]?.survey_id),
+
+    /** A user's own, newest first; none of deleted surveys. */
+    list: ({ userId, page, limit }: { userId: string; page: number; limit: number }): Promise<{ items: ExportRecord[]; total: number }> =>
+      withPostgres(async () => {
+        const from = sql`FROM exports e JOIN surveys s ON s.id = e.survey_id WHERE e.user_id = ${userId} AND s.deleted_at IS NULL`;
+        const [rows, [count]] = await Promise.all([
+          sql<ExportRow[]>`SELECT e.* ${from} ORDER BY e.created_at DESC, e.id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          sql<{ total: number }[]>`SELECT count(*) AS total ${from}`,
+        ]);
+        return { items: rows.map(recordOf), total: count?.total ?? 0 };
+      }),
+
+    /** Takes an open export in hand; undefined when it was finished or removed meanwhile. */
+    begin: (id: string): Promise<ExportRecord | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<ExportRow[]>`UPDATE exports SET status = 'PROCESSING', progress = 0 WHERE id = ${id} AND ${open} RETURNING *`;
+        return row && recordOf(row);
+      }),
+
+    /** False when the export is no longer wanted. */
+    advance: (id: string, progress: number): Promise<boolean> =>
+      withPostgres(async () => (await sql`UPDATE exports SET progress = ${progress} WHERE id = ${id} AND status = 'PROCESSING'`).count > 0),
+
+    complete: (id: string, { rowCount, fileSize, sha256, expiresAt }: FinishedFile): Promise<boolean> =>
+      withPostgres(async () => {
+        const done = await sql`
+          UPDATE exports SET status = 'COMPLETED', progress = 1, row_count = ${rowCount}, file_size = ${fileSize}, sha256 = ${sha256}, error = NULL, completed_at = now(), expires_at = ${expiresAt}
+          WHERE id = ${id} AND ${open}`;
+        return done.count > 0;
+      }),
+
+    fail: (id: string, reason: string): Promise<void> =>
+      withPostgres(async () => void (await sql`UPDATE exports SET status = 'FAILED', error = ${reason}, completed_at = now() WHERE id = ${id} AND ${open}`)),
+
+    remove: (id: string): Promise<boolean> => withPostgres(async () => (await sql`DELETE FROM exports WHERE id = ${id}`).count > 0),
+
+    /** All of a survey; gives their ids. */
+    removeOfSurvey: (surveyId: string): Promise<string[]> =>
+      withPostgres(async () => (await sql<{ id: string }[]>`DELETE FROM exports WHERE survey_id = ${surveyId} RETURNING id`).map((row) => row.id)),
+
+    /** Marks those whose time is over; gives their ids. */
+    expire: (now: Date): Promise<string[]> =>
+      withPostgres(async () => (await sql<{ id: string }[]>`UPDATE exports SET status = 'EXPIRED' WHERE status = 'COMPLETED' AND expires_at <= ${now} RETURNING id`).map((row) => row.id)),
+
+    /** Ids of exports that wait or run and were asked for before that moment. */
+    unfinished: (before: Date): Promise<string[]> =>
+      withPostgres(async () => (await sql<{ id: string }[]>`SELECT id FROM exports WHERE ${open} AND created_at < ${before} ORDER BY created_at LIMIT 1000`).map((row) => row.id)),
+
+    /** Of these ids, those whose file may be there. */
+    kept: (ids: readonly string[]): Promise<string[]> =>
+      withPostgres(async () => (await sql<{ id: string }[]>`SELECT id FROM exports WHERE id = ANY(${ids as string[]}::uuid[]) AND status <> 'EXPIRED'`).map((row) => row.id)),
+
+    definition: (surveyId: string, version: number): Promise<SurveyDefinition | undefined> =>
+      withPostgres(async () => (await sql<{ definition: SurveyDefinition }[]>`SELECT definition FROM survey_versions WHERE survey_id = ${surveyId} AND version = ${version}`)[0]?.definition),
+  };
+}
+
+export type ExportStore = ReturnType<typeof createExportStore>;
+
+interface ExportRow {
+  id: string;
+  survey_id: string;
+  user_id: string;
+  format: ExportFormat;
+  options: ExportOptions;
+  survey_version: number;
+  status: ExportStatus;
+  progress: number;
+  row_count: number | null;
+  file_size: number | null;
+  sha256: string | null;
+  error: string | null;
+  created_at: Date;
+  completed_at: Date | null;
+  expires_at: Date | null;
+}
+
+function recordOf(row: ExportRow): ExportRecord {
+  return {
+    id: row.id, surveyId: row.survey_id, userId: row.user_id, format: row.format, options: row.options, surveyVersion: row.survey_version, status: row.status,
+    progress: row.progress, rowCount: row.row_count, fileSize: row.file_size, sha256: row.sha256, error: row.error, createdAt: row.created_at,
+    completedAt: row.completed_at, expiresAt: row.expires_at,
+  };
+}
