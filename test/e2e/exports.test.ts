@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import { createClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
+import { download, exportFile } from '../support/exports.ts';
+import { adminEmail, adminPassword, startService, temporaryDataDir, type RunningService } from '../support/service.ts';
+
+describe('exports', () => {
+  const dataDir = temporaryDataDir();
+  let service: RunningService;
+  let admin: Client;
+  let token: string;
+  let full: FullSurvey;
+  const sent = 12;
+  before(async () => {
+    service = await startService({ dataDir });
+    const login = await createClient(service).call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } });
+    token = login.body.data.accessToken;
+    admin = createClient(service, token);
+    full = await createFullSurvey(admin, { title: 'Опрос “гостей” 客人/2026' });
+    for (let n = 0; n < sent; n += 1)
+      assert.equal((await admin.submit(full.id, { answers: answersOf(full, n), respondent: `panel-${n}`, metadata: { source: n % 2 === 0 ? 'mail' : 'web' } })).status, 201);
+  });
+  after(async () => {
+    assert.equal(await service.stop(), 0);
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const file = (body: object, surveyId = full.id) => exportFile(service, admin, token, surveyId, body);
+  const csv = (bytes: Buffer): Record<string, string>[] => parse(bytes, { bom: true, columns: true });
+
+  it('gives a CSV that a parser reads back to every answer', async () => {
+    const { record, bytes, reply } = await file({ format: 'CSV', labels: 'value' });
+    assert.equal(record.rowCount, sent);
+    assert.equal(record.progress, 1);
+    assert.equal(record.error, null);
+    assert.equal(record.fileSize, bytes.length);
+    assert.equal(record.sha256, createHash('sha256').update(bytes).digest('hex'));
+    assert.equal(reply.headers.get('content-type'), 'text/csv; charset=utf-8');
+    assert.equal(bytes.subarray(0, 3).toString('hex'), 'efbbbf');
+    const rows = csv(bytes);
+    assert.equal(rows.length, sent);
+    const heads = Object.keys(rows[0] ?? {});
+    assert.deepEqual(heads.slice(0, 7), ['id', 'submittedAt', 'completedAt', 'isComplete', 'durationSeconds', 'language', 'respondent']);
+    assert.equal(heads.at(-1), 'metadata');
+    const q = (type: keyof FullSurvey['questions'], key = '') => full.questions[type].id + (key && `:${key}`);
+    const [first, , , fourth] = rows;
+    assert.equal(first?.[q('MULTIPLE_CHOICE')], 'red');
+    assert.equal(fourth?.[q('MULTIPLE_CHOICE')], '__other__');
+    assert.equal(fourth?.[q('MULTIPLE_CHOICE', '__other__')], 'Violet');
+    assert.deepEqual(['apple', 'pear', 'plum'].map((key) => first?.[q('CHECKBOXES', key)]), ['1', '1', '0']);
+    assert.equal(first?.[q('RATING_SCALE')], '1');
+    assert.equal(first?.[q('NPS')], '0');
+    assert.equal(first?.[q('MATRIX', 'food')], 'good');
+    assert.equal(first?.[q('MATRIX', 'service')], 'bad');
+    assert.deepEqual(['one', 'two', 'three'].map((key) => first?.[q('RANKING', key)]), ['1', '2', '3']);
+    assert.equal(first?.[q('SHORT_TEXT')], 'Zoë “0” 😀');
+    assert.equal(first?.[q('LONG_TEXT')], 'It was\na long day, a good day.');
+    assert.equal(first?.[q('DATE')], '2024-02-29');
+    assert.equal(first?.[q('FILE_UPLOAD')], '');
+    assert.equal(first?.[q('YES_NO')], 'yes');
+    assert.equal(first?.respondent, 'panel-0');
+    assert.deepEqual(JSON.parse(first?.metadata ?? ''), { source: 'mail' });
+    assert.match(first?.submittedAt ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  it('names options in the author’s wording unless asked otherwise', async () => {
+    const [row] = csv((await file({ format: 'CSV' })).bytes);
+    assert.equal(row?.['Which colour?'], 'Red');
+    assert.equal(row?.['Which fruits? [Apple]'], '1');
+    assert.equal(row?.['How was it? [Food]'], 'Good');
+  });
+
+  it('gives JSON and NDJSON with the answers that the interface gives', async () => {
+    const listed = (await admin.call('GET', `/responses/surveys/${full.id}?limit=100`)).body.data.reverse();
+    const rows = JSON.parse((await file({ format: 'JSON' })).text);
+    const plain = rows.map((row: any) => ({ ...row, answers: row.answers.map(({ option: _option, row: _row, ...answer }: any) => answer) }));
+    assert.deepEqual(plain, listed.map(({ surveyId: _survey, surveyVersion: _version, ...shown }: any) => shown));
+    assert.equal(rows[0].answers[0].option, 'Red');
+    const lines = (await file({ format: 'NDJSON' })).text.trimEnd().split('\n').map((line) => JSON.parse(line));
+    assert.deepEqual(lines, rows);
+  });
+
+  it('keeps to filters, dates, completeness and the columns asked for', async () => {
+    await admin.submit(full.id, { isComplete: false, answers: [{ questionId: full.questions.NPS.id, numberValue: 7 }] });
+    const rows = csv((await file({ format: 'CSV', isComplete: true, filters: [`${full.questions.YES_NO.id}:yes`], columns: [full.questions.NPS.id, 'id', full.questions.YES_NO.id], labels: 'value' })).bytes);
+    assert.equal(rows.length, sent / 2);
+    assert.deepEqual(Object.keys(rows[0] ?? {}), [full.questions.NPS.id, 'id', full.questions.YES_NO.id]);
+    const today = new Date().toISOString().slice(0, 10);
+    assert.equal((await file({ format: 'CSV', startDate: today, endDate: today, isComplete: true })).record.rowCount, sent);
+    assert.equal((await file({ format: 'CSV', endDate: '2020-01-01' })).record.rowCount, 0);
+    assert.equal((await file({ format: 'JSON', endDate: '2020-01-01' })).text, '[]\n');
+    assert.equal((await file({ format: 'CSV', isComplete: false })).record.rowCount, 1);
+  });
+
+  it('downloads in ranges, knows its tag and names the file in any alphabet', async () => {
+    const { record, bytes, reply } = await file({ format: 'CSV', isComplete: true });
+    const etag = reply.headers.get('etag') ?? '';
+    assert.equal(reply.headers.get('content-length'), String(bytes.length));
+    assert.equal(etag, `"${record.sha256}"`);
+    assert.match(reply.headers.get('content-disposition') ?? '', /^attachment; filename="[\x20-\x7e]+\.csv"; filename\*=UTF-8''%D0%9E/);
+    assert.equal(decodeURIComponent(/filename\*=UTF-8''(\S+)/.exec(reply.headers.get('content-disposition') ?? '')?.[1] ?? ''), `Опрос “гостей” 客人 2026-${new Date().toISOString().slice(0, 10)}.csv`);
+    const part = await download(service, token, record.exportId, { range: 'bytes=10-19' });
+    assert.equal(part.status, 206);
+    assert.equal(part.headers.get('content-range'), `bytes 10-19/${bytes.length}`);
+    assert.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(10, 20));
+    const tail = await download(service, token, record.exportId, { range: 'bytes=-5', 'if-range': etag });
+    assert.deepEqual(Buffer.from(await tail.arrayBuffer()), bytes.subarray(-5));
+    assert.equal((await download(service, token, record.exportId, { range: 'bytes=0-1', 'if-range': '"other"' })).status, 200);
+    assert.equal((await download(service, token, record.exportId, { range: `bytes=${bytes.length}-` })).status, 416);
+    assert.equal((await download(service, token, record.exportId, { 'if-none-match': etag })).status, 304);
+    const head = await fetch(`${service.base}/exports/${record.exportId}/download`, { method: 'HEAD', headers: { authorization: `Bearer ${token}` } });
+    assert.equal(head.headers.get('content-length'), String(bytes.length));
+  });
+
+  it('refuses what makes no sense', async () => {
+    const refused = async (body: object, path: string) => {
+      const reply = await admin.call('POST', `/exports/surveys/${full.id}`, { body });
+      assert.equal(reply.status, 400, JSON.stringify(reply.body));
+      assert.equal(reply.body.code, 'VALIDATION_ERROR');
+      assert.equal(reply.body.details[0].path, path);
+    };
+    await refused({ format: 'DOC' }, 'format');
+    await refused({}, 'format');
+    await refused({ format: 'CSV', startDate: '2026-02-01', endDate: '2026-01-01' }, 'endDate');
+    await refused({ format: 'CSV', filters: ['nothing:yes'] }, 'filters.0');
+    await refused({ format: 'CSV', columns: ['id', 'colour'] }, 'columns.1');
+    await refused({ format: 'CSV', sheet: 1 }, 'sheet');
+    assert.equal((await admin.call('POST', '/exports/surveys/01900000-0000-7000-8000-000000000000', { body: { format: 'CSV' } })).status, 404);
+    assert.equal((await admin.call('GET', '/exports/01900000-0000-7000-8000-000000000000')).status, 404);
+    assert.equal((await admin.call('GET', '/exports/01900000-0000-7000-8000-000000000000', { token: undefined })).status, 401);
+  });
+
+  it('lists exports newest first, removes them, and forgets them with their survey', async () => {
+    const survey = await createFullSurvey(admin);
+    const [one, two] = [await file({ format: 'CSV' }, survey.id), await file({ format: 'JSON' }, survey.id)];
+    const list = await admin.call('GET', '/exports?limit=2');
+    assert.deepEqual(list.body.data.map((item: any) => item.exportId), [two.record.exportId, one.record.exportId]);
+    assert.ok(list.body.pagination.total >= 2);
+    assert.deepEqual(await admin.remove(`/exports/${one.record.exportId}`), { id: one.record.exportId, deleted: true });
+    assert.equal((await admin.call('GET', `/exports/${one.record.exportId}`)).status, 404);
+    await admin.remove(`/surveys/${survey.id}`);
+    assert.equal((await admin.call('GET', `/exports/${two.record.exportId}`)).status, 404);
+    await eventually(async () => assert.equal((await admin.call('GET', '/exports?limit=100')).body.data.some((item: any) => item.surveyId === survey.id), false));
+  });
+});
