@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { adminClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startService, temporaryDataDir, type RunningService } from '../support/service.ts';
+
+/** Stops one store at a time (SIGSTOP: the connection stays, the answers do not come) and looks at what clients get meanwhile. */
+describe('a store that is away', () => {
+  const dataDir = temporaryDataDir();
+  let service: RunningService;
+  let admin: Client;
+  let surveyId: string;
+  let accepted = 0;
+
+  before(async () => {
+    service = await startService({ dataDir });
+    admin = await adminClient(service);
+    surveyId = (await admin.create('/surveys', { title: 'Outage', status: 'ACTIVE' })).id;
+    await submit(201);
+  });
+  after(async () => {
+    await service.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const pidOf = (store: string): number => JSON.parse(readFileSync(join(dataDir, store, 'pid'), 'utf8')).pid;
+
+  async function submit(expected: 201 | 503): Promise<void> {
+    const startedAt = performance.now();
+    const reply = await admin.submit(surveyId, { answers: [] });
+    assert.equal(reply.status, expected, JSON.stringify(reply.body));
+    if (expected === 201) accepted += 1;
+    else {
+      assert.equal(reply.body.code, 'SERVICE_UNAVAILABLE');
+      assert.ok(Number(reply.headers.get('retry-after')) >= 1);
+      assert.ok(performance.now() - startedAt < 3500, 'the refusal came late');
+    }
+  }
+
+  async function whileStopped(store: string, look: () => Promise<void>): Promise<void> {
+    const pid = pidOf(store);
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await look();
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+  }
+
+  const countIs = (count: number) => eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, count), 30_000);
+
+  it('the intake: submissions are refused in time, and taken again without a restart', async () => {
+    await whileStopped('redis-intake', async () => {
+      await submit(503);
+      await submit(503);
+    });
+    await eventually(() => submit(201), 15_000);
+    // What timed out may have been stored or not; the client was told to try again, so the count is only settled from here on.
+    const { totalResponses } = await eventually(async () => {
+      const data = await admin.get(`/analytics/surveys/${surveyId}`);
+      assert.ok(data.totalResponses >= accepted);
+      return data;
+    });
+    accepted = totalResponses;
+  });
+
+  it('ClickHouse: submissions go on, reading is refused, nothing is lost', async () => {
+    await whileStopped('clickhouse', async () => {
+      for (let n = 0; n < 20; n += 1) await submit(201);
+      const reply = await admin.call('GET', `/analytics/surveys/${surveyId}`);
+      assert.deepEqual([reply.status, reply.body.code], [503, 'SERVICE_UNAVAILABLE']);
+    });
+    await countIs(accepted);
+  });
+
+  it('Postgres: submissions go on from memory, the control plane is refused', async () => {
+    await submit(201);
+    const pid = pidOf('postgres');
+    process.kill(pid, 'SIGKILL');
+    await submit(201);
+    await eventually(async () => assert.equal((await admin.call('GET', `/surveys/${surveyId}`)).status, 200), 20_000);
+    await submit(201);
+    await countIs(accepted);
+  });
+
+  it('no reply was a mistake of ours', () => {
+    assert.ok(!service.logs().includes('a handler failed'), service.logs().split('\n').find((line) => line.includes('a handler failed')));
+  });
+});

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { adminClient, createClient, type Client } from '../support/client.ts';
+import { createFullSurvey, type FullSurvey } from '../support/every-type.ts';
+import { startService, type RunningService } from '../support/service.ts';
+
+describe('bad input', () => {
+  let service: RunningService;
+  let admin: Client;
+  let full: FullSurvey;
+  before(async () => {
+    service = await startService();
+    admin = await adminClient(service);
+    full = await createFullSurvey(admin);
+  });
+  after(async () => {
+    assert.equal(await service.stop(), 0);
+    assert.ok(!service.logs().includes('"level":"error"'), 'nothing that a client sent was logged as an error of ours');
+  });
+
+  const submitRaw = async (body: string | Buffer, headers: Record<string, string> = { 'content-type': 'application/json' }) => {
+    const reply = await fetch(`${service.base}/responses/surveys/${full.id}/submit`, { method: 'POST', body, headers });
+    return { status: reply.status, body: (await reply.json()) as any, headers: reply.headers };
+  };
+  const refused = async (body: string | Buffer, status = 400, code = 'VALIDATION_ERROR', headers?: Record<string, string>) => {
+    const reply = await submitRaw(body, headers);
+    assert.deepEqual([reply.status, reply.body.code, reply.body.success], [status, code, false], body.toString().slice(0, 60));
+    assert.ok(!/unexpected token|position \d|at \w+ \(/i.test(JSON.stringify(reply.body)), 'a parser’s or a stack’s words leaked');
+  };
+
+  it('answers bodies that are no submission', async () => {
+    for (const body of ['', 'null', '[]', '"x"', '5', '{', '{"answers":[1,]}', '\ufeff{}', '{"answers":[]', "{'answers':[]}", '{"answers":{}}', '{}', '{"answers":null}']) await refused(body);
+  });
+
+  it('answers text that is no Unicode, numbers that are none, and prototype names', async () => {
+    const number = full.questions.NUMBER.id;
+    await refused(Buffer.concat([Buffer.from('{"answers":[],"respondent":"'), Buffer.from([0xff]), Buffer.from('"}')]));
+    for (const body of [
+      '{"answers":[],"respondent":"\\ud800"}', '{"answers":[],"respondent":"\\u0000"}',
+      `{"answers":[{"questionId":"${number}","numberValue":1e999}]}`, `{"answers":[{"questionId":"${number}","numberValue":9007199254740993}]}`, `{"answers":[{"questionId":"${number}","numberValue":${'9'.repeat(400)}}]}`,
+      '{"answers":[],"__proto__":{"admin":true}}', '{"answers":[{"questionId":"__proto__","textValue":"x"}]}', '{"answers":[{"questionId":"toString","textValue":"x"}]}', '{"answers":[],"constructor":{"prototype":{"admin":1}}}',
+    ]) await refused(body);
+    assert.equal(({} as { admin?: boolean }).admin, undefined);
+  });
+
+  it('answers depth, width and length without stalling', async () => {
+    const startedAt = performance.now();
+    await refused(`{"answers":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
+    await refused(`{"answers":[],${Array.from({ length: 10_000 }, (_, n) => `"k${n}":1`).join(',')}}`);
+    const wide = await submitRaw(`{"answers":[${Array.from({ length: 1000 }, () => '{"questionId":"x","textValue":"y"}').join(',')}]}`);
+    assert.ok(wide.status === 400 && wide.body.details.length <= 20);
+    assert.ok(performance.now() - startedAt < 5000);
+  });
+
+  it('refuses a body over the limit, announced or not, and closes', async () => {
+    const body = `{"answers":[],"respondent":"${'x'.repeat(256 * 1024)}"}`;
+    await refused(body, 413, 'PAYLOAD_TOO_LARGE');
+    const chunked = await raw(`POST /api/v1/responses/surveys/${full.id}/submit HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`, Array.from({ length: 20 }, () => `${(16_384).toString(16)}\r\n${'x'.repeat(16_384)}\r\n`));
+    assert.match(chunked, /^HTTP\/1\.1 413 /);
+  });
+
+  it('takes JSON only, as it is', async () => {
+    await refused('{"answers":[]}', 415, 'UNSUPPORTED_MEDIA_TYPE', { 'content-type': 'text/plain' });
+    await refused('{"answers":[]}', 415, 'UNSUPPORTED_MEDIA_TYPE', { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+    assert.equal((await submitRaw('{"answers":[]}', { 'content-type': 'application/json; charset=utf-8' })).status, 201);
+  });
+
+  it('knows no survey by anything but its id', async () => {
+    for (const id of ['..', '%2e%2e%2f', '%00', 'x'.repeat(8000), "1' OR '1'='1", full.id.toUpperCase(), randomUUID(), '%E0%A4%A']) {
+      const reply = await admin.call('POST', `/responses/surveys/${id}/submit`, { body: { answers: [] }, token: undefined });
+      assert.equal(reply.status, 404, id.slice(0, 40));
+      assert.equal(reply.body.code, 'NOT_FOUND');
+    }
+  });
+
+  it('refuses keys that are no keys', async () => {
+    for (const key of ['x'.repeat(300), 'a b', 'ü']) {
+      const reply = await submitRaw('{"answers":[]}', { 'content-type': 'application/json', 'idempotency-key': key });
+      assert.deepEqual([reply.status, reply.body.code], [400, 'VALIDATION_ERROR'], key.slice(0, 20));
+    }
+  });
+
+  it('refuses odd fields, dates, languages, metadata and ids of a submission', async () => {
+    for (const extra of [
+      { startedAt: 'yesterday' }, { startedAt: 5 }, { language: 'en_US!' }, { respondent: 'x'.repeat(201) }, { respondent: 7 }, { metadata: { a: 1 } }, { metadata: [] },
+      { metadata: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`k${n}`, 'v'])) }, { isComplete: 'yes' }, { responseId: 'mine' }, { responseId: full.id.toUpperCase() }, { resumeToken: 'x' },
+    ]) {
+      const reply = await admin.submit(full.id, { answers: [], ...extra });
+      assert.equal(reply.status, 400, JSON.stringify(extra).slice(0, 60));
+      assert.ok(Array.isArray(reply.body.details) && reply.body.details[0].path.length > 0);
+    }
+  });
+
+  it('refuses unknown fields and queries everywhere, naming them', async () => {
+    const created = await admin.call('POST', '/surveys', { body: { title: 'x', ownerId: randomUUID(), id: randomUUID(), colour: 1 } });
+    assert.deepEqual([created.status, created.body.details.map((item: any) => item.path).sort()], [400, ['colour', 'id', 'ownerId']]);
+    for (const path of ['/surveys?page=0', '/surveys?limit=101', '/surveys?colour=red', `/responses/surveys/${full.id}?limit=1001`, `/responses/surveys/${full.id}?startDate=2024-02-30`, `/responses/surveys/${full.id}?startDate=2024-02-02&endDate=2024-02-01`, `/analytics/surveys/${full.id}?filter=nonsense`, '/surveys?status=OPEN'])
+      assert.equal((await admin.call('GET', path)).status, 400, path);
+    for (const body of [{}, { title: '' }, { title: 'x'.repeat(301) }, { title: 'x', responseQuota: 0 }, { title: 'x', startsAt: '2026-01-02T00:00:00Z', endsAt: '2026-01-01T00:00:00Z' }, { title: 'x', visibility: 'SECRET' }, { title: 1 }, []])
+      assert.equal((await admin.call('POST', '/surveys', { body })).status, 400, JSON.stringify(body).slice(0, 50));
+    assert.equal((await admin.call('POST', `/surveys/${full.id}/publish`, { body: { status: 'CLOSED' } })).status, 400);
+    assert.equal((await admin.call('POST', `/surveys/${full.id}/questions/reorder`, { body: { questionIds: [full.questions.NPS.id] } })).status, 400);
+    assert.equal((await admin.call('POST', `/analytics/surveys/${full.id}/crosstab`, { body: { questionId1: full.questions.SHORT_TEXT.id, questionId2: full.questions.NPS.id } })).status, 400);
+  });
+
+  it('gives no one an answer without a live token', async () => {
+    for (const authorization of ['', 'Bearer', 'Bearer ', 'Basic YTpi', `Bearer ${'x'.repeat(3000)}`, 'Bearer a.b.c', `Bearer ${Buffer.from('{"alg":"none"}').toString('base64url')}.e30.`]) {
+      const reply = await fetch(`${service.base}/surveys`, { headers: { authorization } });
+      assert.equal(reply.status, 401, authorization.slice(0, 30));
+      assert.equal(reply.headers.get('www-authenticate'), 'Bearer');
+    }
+  });
+
+  it('ignores forwarded addresses of peers that are no trusted proxies', async () => {
+    const survey = await admin.create('/surveys', { title: 'Limited', status: 'ACTIVE', submissionRateLimit: 5 });
+    const replies = await Promise.all(Array.from({ length: 12 }, (_, n) => admin.submit(survey.id, { answers: [] }, { 'x-forwarded-for': `203.0.113.${n}`, 'x-real-ip': `203.0.113.${n}`, forwarded: `for=203.0.113.${n}` })));
+    assert.equal(replies.filter((reply) => reply.status === 201).length, 5);
+  });
+
+  it('refuses requests that two readers could read differently', async () => {
+    const path = `/api/v1/responses/surveys/${full.id}/submit`;
+    assert.match(await raw(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 14\r\nContent-Length: 15\r\n\r\n{"answers":[]}`), /^HTTP\/1\.1 400 /);
+    assert.match(await raw(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`), /^HTTP\/1\.1 400 /);
+    assert.match(await raw('GET / HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 505 /);
+  });
+
+  it('answers unknown routes and methods, HEAD and OPTIONS', async () => {
+    for (const [method, path] of [['GET', '/nowhere'], ['PUT', '/surveys'], ['PATCH', `/surveys/${full.id}`], ['TRACE', '/surveys'], ['GET', '//x/../surveys']] as const) {
+      if (method === 'TRACE') {
+        assert.match(await raw(`TRACE /api/v1${path} HTTP/1.1\r\nHost: x\r\n\r\n`), /^HTTP\/1\.1 404 /);
+        continue;
+      }
+      const reply = await admin.call(method, path);
+      assert.deepEqual([reply.status, reply.body.code], [404, 'NOT_FOUND'], `${method} ${path}`);
+      assert.ok(reply.headers.get('x-request-id'));
+    }
+    const head = await fetch(`${service.base}/surveys/${full.id}`, { method: 'HEAD' });
+    assert.equal(head.status, 401);
+    const options = await fetch(`${service.base}/surveys`, { method: 'OPTIONS', headers: { origin: 'https://elsewhere.example' } });
+    assert.deepEqual([options.status, options.headers.get('access-control-allow-origin')], [204, null]);
+  });
+
+  it('shows another owner’s things as if they were not there', async () => {
+    const email = `editor-${randomUUID()}@example.org`;
+    await admin.create('/users', { email, password: 'a password of some length', role: 'EDITOR' });
+    const login = await createClient(service).call('POST', '/auth/login', { body: { email, password: 'a password of some length' } });
+    const editor = createClient(service, login.body.data.accessToken);
+    for (const [method, path] of [['GET', `/surveys/${full.id}`], ['PUT', `/surveys/${full.id}`], ['DELETE', `/surveys/${full.id}`], ['GET', `/analytics/surveys/${full.id}`], ['GET', `/responses/surveys/${full.id}`], ['PUT', `/surveys/questions/${full.questions.NPS.id}`]] as const) {
+      const foreign = await editor.call(method, path, method === 'PUT' ? { body: { text: 'x', title: 'x' } } : {});
+      assert.ok(foreign.status === 404 || (method === 'PUT' && foreign.status === 400), `${method} ${path} gave ${foreign.status}`);
+    }
+    assert.deepEqual((await editor.call('GET', '/surveys')).body.pagination.total, 0);
+  });
+
+  /** Writes bytes on a socket of its own and gives what came back until the server has answered or closed. */
+  function raw(head: string, pieces: string[] = []): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(service.port, '127.0.0.1');
+      let text = '';
+      const timer = setTimeout(() => (socket.destroy(), resolve(text)), 5000);
+      const done = () => {
+        clearTimeout(timer);
+        socket.destroy();
+        resolve(text);
+      };
+      socket.on('data', (chunk) => {
+        text += chunk.toString('latin1');
+        if (text.includes('\r\n\r\n')) done();
+      });
+      socket.on('close', done);
+      socket.on('error', (error) => (text === '' ? reject(error) : done()));
+      socket.write(head);
+      for (const piece of pieces) socket.write(piece);
+    });
+  }
+});
