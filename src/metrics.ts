@@ -21,6 +21,13 @@ export function createMetrics() {
   const oldest = new Gauge({ name: 'ingest_oldest_unacknowledged_seconds', help: 'Age of the oldest entry not yet in ClickHouse', labelNames: ['shard'], registers });
   const streamLength = new Gauge({ name: 'intake_stream_entries', help: 'Entries in the intake stream', labelNames: ['shard'], registers });
   const actors = new Gauge({ name: 'survey_actors', help: 'Surveys held in memory', registers });
+  const webhookAttempts = new Counter({ name: 'webhook_attempts_total', help: 'Attempts to deliver an event, by result', labelNames: ['result'], registers });
+  const webhookOldest = new Gauge({ name: 'webhook_oldest_pending_seconds', help: 'Age of the oldest delivery that an active endpoint still waits for', registers });
+  const webhookDisabled = new Gauge({ name: 'webhook_disabled_endpoints', help: 'Endpoints that the service has switched off', registers });
+  const liveConnections = new Gauge({ name: 'live_connections', help: 'Open live streams', labelNames: ['transport'], registers });
+  const liveEvents = new Counter({ name: 'live_events_sent_total', help: 'Responses sent to live streams', registers });
+  const liveLags = new Counter({ name: 'live_lagged_total', help: 'Times that a client was too slow', registers });
+  const liveSkipped = new Counter({ name: 'live_lagged_events_total', help: 'Responses set aside for clients that were too slow', registers });
   return {
     registry,
     requested: (route: string, status: number, seconds: number) => requests.observe({ route, status }, seconds),
@@ -43,6 +50,17 @@ export function createMetrics() {
       streamLength.set({ shard }, state.length);
     },
     actorsHeld: (count: number) => actors.set(count),
+    liveConnected: (transport: 'websocket' | 'sse', change: 1 | -1) => liveConnections.inc({ transport }, change),
+    liveSent: (events: number) => liveEvents.inc(events),
+    liveLagged(events: number) {
+      liveLags.inc();
+      liveSkipped.inc(events);
+    },
+    webhookAttempted: (result: string) => webhookAttempts.inc({ result }),
+    webhookState({ oldestPendingSeconds, disabled }: { oldestPendingSeconds: number; disabled: number }) {
+      webhookOldest.set(oldestPendingSeconds);
+      webhookDisabled.set(disabled);
+    },
   };
 }
 

@@ -8,10 +8,12 @@ import type { Metrics } from '../metrics.ts';
 import type { JobSender } from '../pipelines/queues.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Settings } from '../settings.ts';
+import { createAudit } from '../stores/postgres/audit.ts';
 import type { Stores } from '../stores/stores.ts';
+import { createGuard } from '../webhooks/guard.ts';
 import { createSurveyAccess } from './access.ts';
 import { createAddressReader } from './client-address.ts';
-import { createDispatch } from './dispatch.ts';
+import { createDispatch, type SurveyAccess } from './dispatch.ts';
 import { createLimits, type Limits } from './limits.ts';
 import { createPeople, type People } from './people.ts';
 import { createRouteTable, type Route } from './route.ts';
@@ -26,6 +28,8 @@ import { questionRoutes } from './routes/questions.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { submitRoute } from './routes/submit.ts';
 import { surveyRoutes } from './routes/surveys.ts';
+import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
 import { assertNativeServer, createServer, type Server } from './server.ts';
 
 export interface HttpOptions {
@@ -50,7 +54,7 @@ export async function createHttp(options: HttpOptions) {
     lookups: { responseId: async (responseId) => (await core.reading.find(responseId))?.surveyId, exportId: stores.exports.surveyOf },
   });
   const rootRoutes = createRootRoutes(options, people, limits, () => server.isDraining);
-  const ownRoutes = apiRoutes(options, people, limits);
+  const ownRoutes = [...apiRoutes(options, people, limits), ...endpointRoutes(options, access)];
   const document = () => createOpenApi({ routes: api.routes, rootRoutes, publicUrl: settings.publicUrl, version: packageVersion() });
   const api = createRouteTable([...ownRoutes, openApiRoute({ document })]);
   const server: Server = createServer({
@@ -75,6 +79,16 @@ function createRootRoutes({ stores, core, metrics }: HttpOptions, people: People
       others: { responses: async () => assert(await stores.clickhouse.ping()), controlPlane: () => stores.sql`SELECT 1`, jobs: () => stores.sharedRedis.ping() },
     }),
     metricsRoute({ registry: metrics.registry, authenticate: people.authenticate, limits }),
+  ];
+}
+
+function endpointRoutes({ settings, stores, core, jobs, secrets, log }: HttpOptions, access: SurveyAccess): Route[] {
+  const { webhooks, deliveries } = stores;
+  const clock = { now: core.now, newId: () => newId() };
+  const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
+  return [
+    ...webhookRoutes({ webhooks, access, guard, secrets, audit: createAudit(stores.sql, log), ...clock }),
+    ...webhookDeliveryRoutes({ webhooks, deliveries, jobs, ...clock }),
   ];
 }
 

@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { notFound, Problem } from '../../errors.ts';
+import type { JobSender } from '../../pipelines/queues.ts';
+import type { Delivery, DeliveryStore } from '../../stores/postgres/webhook-deliveries.ts';
+import type { Webhook, WebhookStore } from '../../stores/postgres/webhooks.ts';
+import { pageFields } from '../query.ts';
+import { accepted, page, route, type Route } from '../route.ts';
+import { deliverySchema, replaySchema, webhookEventSchema } from '../schemas/webhooks.ts';
+import { webhookOf } from './webhooks.ts';
+
+export interface WebhookDeliveryRoutesDeps {
+  webhooks: Pick<WebhookStore, 'find'>;
+  deliveries: Pick<DeliveryStore, 'add' | 'find' | 'list' | 'again' | 'replay'>;
+  jobs: JobSender;
+  now(): number;
+  newId(): string;
+}
+
+type WebhookEvent = z.output<typeof webhookEventSchema>;
+
+const common = { tag: 'Webhooks', access: { kind: 'editor' }, limit: 'api' } as const;
+const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+const range = z.strictObject({ since: moment, until: moment }).refine(({ since, until }) => since < until, { path: ['until'], message: 'must be after since' });
+
+/** What was sent to an endpoint, and what is sent again. */
+export function webhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps): Route[] {
+  return [testRoute(deps), listRoute(deps), redeliverRoute(deps), replayRoute(deps)];
+}
+
+function testRoute({ webhooks, deliveries, jobs, now, newId }: WebhookDeliveryRoutesDeps): Route {
+  return route({
+    ...common, method: 'POST', path: '/webhooks/{id}/test', summary: 'Send a test event',
+    description: 'Signed and logged as a real one; `data` has `test: true` and made-up ids. `event` is one of the four, by default the first that the endpoint listens to. The delivery list shows how it went.',
+    body: z.strictObject({ event: webhookEventSchema.optional() }).optional(), isBodyOptional: true, reply: deliverySchema, replyStatus: 202,
+    handle: async (call) => {
+      const webhook = await webhookOf(call, webhooks);
+      assertActive(webhook);
+      const [id, at] = [newId(), new Date(now())];
+      const event = call.body?.event ?? (webhook.events[0] as WebhookEvent);
+      const data = { ...sampleOf(event, { surveyId: webhook.surveyId ?? newId(), responseId: newId(), at: at.toISOString() }), test: true };
+      await deliveries.add([{ id, webhookId: webhook.id, event, eventKey: `test:${id}`, occurredAt: at, data, nextAttemptAt: at, createdAt: at }]);
+      hint(jobs, webhook.id);
+      return accepted(presentDelivery(await found(deliveries.find(webhook.id, id))));
+    },
+  });
+}
+
+function listRoute({ webhooks, deliveries }: WebhookDeliveryRoutesDeps): Route {
+  return route({
+    ...common, method: 'GET', path: '/webhooks/{id}/deliveries', summary: "List a webhook's deliveries", description: 'Newest first, with all attempts. What is settled is kept for 30 days.',
+    query: z.strictObject({ ...pageFields(100), status: z.enum(['PENDING', 'DELIVERED', 'FAILED']).optional(), event: webhookEventSchema.optional() }),
+    reply: z.array(deliverySchema), replyStatus: 200, isPaged: true,
+    handle: async (call) => {
+      const { id } = await webhookOf(call, webhooks);
+      const { items, total } = await deliveries.list({ ...call.query, webhookId: id });
+      return page(items.map(presentDelivery), { page: call.query.page, limit: call.query.limit, total });
+    },
+  });
+}
+
+function redeliverRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRoutesDeps): Route {
+  return route({
+    ...common, method: 'POST', path: '/webhooks/{id}/deliveries/{deliveryId}/redeliver', summary: 'Send a delivery again',
+    description: 'With the same `webhook-id`, and the whole schedule before it.', reply: deliverySchema, replyStatus: 202,
+    handle: async (call) => {
+      const webhook = await webhookOf(call, webhooks);
+      await found(deliveries.find(webhook.id, call.params['deliveryId'] ?? ''));
+      assertActive(webhook);
+      const delivery = await found(deliveries.again(webhook.id, call.params['deliveryId'] ?? '', new Date(now())));
+      hint(jobs, webhook.id);
+      return accepted(presentDelivery(delivery));
+    },
+  });
+}
+
+function replayRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRoutesDeps): Route {
+  return route({
+    ...common, method: 'POST', path: '/webhooks/{id}/replay', summary: 'Send the deliveries of a span of time again',
+    description: 'Those that were made from `since` to before `until` and do not wait already, delivered or not, each with the same `webhook-id` as before.',
+    body: range, reply: replaySchema, replyStatus: 202,
+    handle: async (call) => {
+      const webhook = await webhookOf(call, webhooks);
+      assertActive(webhook);
+      const { since, until } = call.body;
+      const count = await deliveries.replay(webhook.id, { since, until, now: new Date(now()) });
+      hint(jobs, webhook.id);
+      return accepted({ webhookId: webhook.id, since: since.toISOString(), until: until.toISOString(), deliveries: count });
+    },
+  });
+}
+
+function assertActive({ isActive }: Webhook): void {
+  if (!isActive) throw new Problem('CONFLICT', 'The webhook is not active', { details: { reason: 'WEBHOOK_NOT_ACTIVE' } });
+}
+
+async function found(delivery: Promise<Delivery | undefined>): Promise<Delivery> {
+  const value = await delivery;
+  if (!value) throw notFound('delivery');
+  return value;
+}
+
+/** A lost hint is made good by the sweeper. */
+const hint = (jobs: JobSender, webhookId: string): void => void jobs.add('webhooks', { webhookId }, { once: webhookId }).catch(() => undefined);
+
+function sampleOf(event: WebhookEvent, { surveyId, responseId, at }: { surveyId: string; responseId: string; at: string }): Record<string, unknown> {
+  switch (event) {
+    case 'response.submitted':
+    case 'response.completed':
+      return { surveyId, responseId };
+    case 'survey.published':
+      return { surveyId, title: 'Test', publishedAt: at };
+    case 'quota.reached':
+      return { surveyId, quota: 1, responseCount: 1, reachedAt: at };
+  }
+}
+
+function presentDelivery({ id, event, webhookId, status, attempts, nextAttemptAt, createdAt }: Delivery) {
+  return { id, event, webhookId, status, attempts, nextAttemptAt: nextAttemptAt?.toISOString() ?? null, createdAt: createdAt.toISOString() };
+}

@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import { isRoleWithin } from '../../auth/roles.ts';
+import { notFound, Problem, validationProblem } from '../../errors.ts';
+import { isId } from '../../ids.ts';
+import type { Secrets } from '../../secrets.ts';
+import type { Audit } from '../../stores/postgres/audit.ts';
+import type { Webhook, WebhookStore } from '../../stores/postgres/webhooks.ts';
+import type { Guard } from '../../webhooks/guard.ts';
+import { secretContext } from '../../webhooks/secret-context.ts';
+import { makeSecret } from '../../webhooks/sign.ts';
+import type { SurveyAccess } from '../dispatch.ts';
+import type { Principal } from '../principal.ts';
+import { pageFields } from '../query.ts';
+import { created, ok, page, route, type Call, type Route } from '../route.ts';
+import { deletedSchema } from '../schemas/common.ts';
+import { webhookEventSchema, webhookSchema, webhookWithSecretSchema } from '../schemas/webhooks.ts';
+
+export interface WebhookRoutesDeps {
+  webhooks: Pick<WebhookStore, 'find' | 'list' | 'create' | 'save' | 'rotate' | 'remove'>;
+  access: Pick<SurveyAccess, 'find' | 'rightOf'>;
+  guard: Pick<Guard, 'check'>;
+  secrets: Pick<Secrets, 'seal'>;
+  audit: Pick<Audit, 'record'>;
+  now(): number;
+  newId(): string;
+}
+
+const fiveDaysSeconds = 432_000;
+const oldSecretMs = 86_400_000;
+
+const fields = {
+  url: z.string().min(1).max(2048),
+  events: z.array(webhookEventSchema).min(1).max(20).transform((events) => [...new Set(events)]),
+  surveyId: z.string().refine(isId, 'must be a UUID in lower case').nullable(),
+  description: z.string().max(1000).nullable(),
+  isActive: z.boolean(),
+  batch: z.boolean(),
+  maxPerSecond: z.number().int().min(1).max(100_000).nullable(),
+  maxAgeSeconds: z.number().int().min(60).max(fiveDaysSeconds * 6),
+};
+const newWebhookBody = z.strictObject({
+  url: fields.url, events: fields.events, surveyId: fields.surveyId.default(null), description: fields.description.default(null), isActive: fields.isActive.default(true),
+  batch: fields.batch.default(false), maxPerSecond: fields.maxPerSecond.default(null), maxAgeSeconds: fields.maxAgeSeconds.default(fiveDaysSeconds),
+});
+const changeBody = z.strictObject(fields).partial();
+
+const common = { tag: 'Webhooks', access: { kind: 'editor' }, limit: 'api' } as const;
+
+/** Endpoints that are told of events. */
+export function webhookRoutes(deps: WebhookRoutesDeps): Route[] {
+  return [listRoute(deps), createRoute(deps), getRoute(deps), changeRoute(deps), removeRoute(deps), rotateRoute(deps)];
+}
+
+/** The endpoint of the path. Whoever may not have it learns nothing of it. */
+export async function webhookOf({ params, principal }: Pick<Call, 'params' | 'principal'>, webhooks: Pick<WebhookStore, 'find'>): Promise<Webhook> {
+  const webhook = await webhooks.find(params['id'] ?? '');
+  const isAllowed = webhook && (principal.role === 'ADMIN' || webhook.ownerId === principal.userId);
+  if (!isAllowed) throw notFound('webhook');
+  return webhook;
+}
+
+function listRoute({ webhooks }: WebhookRoutesDeps): Route {
+  return route({
+    ...common, method: 'GET', path: '/webhooks', summary: 'List webhooks', description: "The caller's own, newest first; an ADMIN sees everybody's.",
+    query: z.strictObject({ ...pageFields(100), surveyId: fields.surveyId.unwrap().optional() }), reply: z.array(webhookSchema), replyStatus: 200, isPaged: true,
+    handle: async ({ query, principal }) => {
+      const { items, total } = await webhooks.list({ ...query, ownerId: principal.role === 'ADMIN' ? null : principal.userId });
+      return page(items.map(presentWebhook), { page: query.page, limit: query.limit, total });
+    },
+  });
+}
+
+function createRoute(deps: WebhookRoutesDeps): Route {
+  const { webhooks, secrets, audit, now, newId } = deps;
+  return route({
+    ...common, method: 'POST', path: '/webhooks', summary: 'Create a webhook',
+    description: 'The reply holds `secret`, which is not shown again. Without `surveyId` the endpoint hears of all surveys that its owner may see.',
+    body: newWebhookBody, reply: webhookWithSecretSchema, replyStatus: 201,
+    handle: async ({ body, principal }) => {
+      await assertAllowed(deps, principal, body);
+      const { batch, ...rest } = body;
+      const [id, secret, at] = [newId(), makeSecret(), new Date(now())];
+      const webhook: Webhook = {
+        ...rest, id, ownerId: principal.userId, madeAs: scopeOf(principal), isBatch: batch, secretSealed: secrets.seal(secret, secretContext(id)), oldSecretSealed: null,
+        oldSecretUntil: null, failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null, createdAt: at, updatedAt: at,
+      };
+      await webhooks.create(webhook);
+      await audit.record({ actor: principal, action: 'webhook.created', objectKind: 'webhook', objectId: id, details: { events: webhook.events, surveyId: webhook.surveyId } });
+      return created({ ...presentWebhook(webhook), secret });
+    },
+  });
+}
+
+function getRoute({ webhooks }: WebhookRoutesDeps): Route {
+  return route({
+    ...common, method: 'GET', path: '/webhooks/{id}', summary: 'Get a webhook', description: '`disabledReason` says why the service has switched it off.',
+    reply: webhookSchema, replyStatus: 200, handle: async (call) => ok(presentWebhook(await webhookOf(call, webhooks))),
+  });
+}
+
+function changeRoute(deps: WebhookRoutesDeps): Route {
+  const { webhooks, audit, now } = deps;
+  return route({
+    ...common, method: 'PUT', path: '/webhooks/{id}', summary: 'Change a webhook',
+    description:
+      'Fields that are left out stay as they are. `isActive: true` switches on again what the service has switched off; deliveries that wait go on. While an endpoint is inactive, what happens is not recorded for it.',
+    body: changeBody, reply: webhookSchema, replyStatus: 200,
+    handle: async (call) => {
+      const { body, principal } = call;
+      const before = await webhookOf(call, webhooks);
+      await assertAllowed(deps, principal, body);
+      const { batch, ...changes } = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as typeof body;
+      const madeAs = isRoleWithin(before.madeAs, scopeOf(principal)) ? before.madeAs : scopeOf(principal);
+      const after = { ...before, ...changes, madeAs, isBatch: batch ?? before.isBatch, updatedAt: new Date(now()) } as Webhook;
+      if (!(await webhooks.save(after))) throw notFound('webhook');
+      await audit.record({ actor: principal, action: 'webhook.changed', objectKind: 'webhook', objectId: before.id, details: { fields: Object.keys(body) } });
+      const saved = await webhooks.find(before.id);
+      if (!saved) throw notFound('webhook');
+      return ok(presentWebhook(saved));
+    },
+  });
+}
+
+function removeRoute({ webhooks, audit }: WebhookRoutesDeps): Route {
+  return route({
+    ...common, method: 'DELETE', path: '/webhooks/{id}', summary: 'Delete a webhook', description: 'Its deliveries go with it.', reply: deletedSchema, replyStatus: 200,
+    handle: async (call) => {
+      const { id } = await webhookOf(call, webhooks);
+      if (!(await webhooks.remove(id))) throw notFound('webhook');
+      await audit.record({ actor: call.principal, action: 'webhook.deleted', objectKind: 'webhook', objectId: id });
+      return ok({ id, deleted: true });
+    },
+  });
+}
+
+function rotateRoute({ webhooks, secrets, audit, now }: WebhookRoutesDeps): Route {
+  return route({
+    ...common, method: 'POST', path: '/webhooks/{id}/rotate-secret', summary: "Replace a webhook's secret",
+    description: 'The reply holds the new `secret`, which is not shown again. For 24 hours deliveries are signed with both.', reply: webhookWithSecretSchema, replyStatus: 200,
+    handle: async (call) => {
+      const { id } = await webhookOf(call, webhooks);
+      const [secret, nowMs] = [makeSecret(), now()];
+      if (!(await webhooks.rotate(id, secrets.seal(secret, secretContext(id)), { oldUntil: new Date(nowMs + oldSecretMs), now: new Date(nowMs) }))) throw notFound('webhook');
+      await audit.record({ actor: call.principal, action: 'webhook.secret-rotated', objectKind: 'webhook', objectId: id });
+      return ok({ ...presentWebhook(await webhookOf(call, webhooks)), secret });
+    },
+  });
+}
+
+/** An ADMIN's endpoint may hear of everything, that of a lesser caller only of what its owner has or was given. */
+const scopeOf = ({ role }: Principal): Webhook['madeAs'] => (role === 'ADMIN' ? 'ADMIN' : 'EDITOR');
+
+async function assertAllowed({ access, guard }: WebhookRoutesDeps, principal: Principal, { url, surveyId }: { url?: string | undefined; surveyId?: string | null | undefined }): Promise<void> {
+  const refusal = url === undefined ? undefined : await guard.check(url);
+  if (refusal !== undefined) throw validationProblem([{ path: 'url', message: refusal }]);
+  if (surveyId === undefined || surveyId === null) return;
+  const survey = await access.find('surveyId', surveyId);
+  const right = survey && (await access.rightOf(principal, survey));
+  if (right === undefined) throw notFound('survey');
+  if (right === 'read') throw new Problem('FORBIDDEN');
+}
+
+function presentWebhook({ id, url, events, surveyId, description, isActive, isBatch, maxPerSecond, maxAgeSeconds, ownerId, disabledAt, disabledReason, createdAt, updatedAt }: Webhook) {
+  return {
+    id, url, events, surveyId, description, isActive, batch: isBatch, maxPerSecond, maxAgeSeconds, ownerId, disabledAt: disabledAt?.toISOString() ?? null, disabledReason,
+    createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString(),
+  };
+}

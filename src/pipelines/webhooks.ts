@@ -1,0 +1,81 @@
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Secrets } from '../secrets.ts';
+import type { Settings } from '../settings.ts';
+import type { DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
+import type { WebhookStore } from '../stores/postgres/webhooks.ts';
+import { createDeliverer } from '../webhooks/deliver.ts';
+import type { FanOut } from '../webhooks/fan-out.ts';
+import { createGuard } from '../webhooks/guard.ts';
+import { createSender } from '../webhooks/send.ts';
+import type { OutboxHandler } from './outbox.ts';
+import type { JobSender } from './queues.ts';
+import type { ScheduledTask } from './schedule.ts';
+import type { Workers } from './workers.ts';
+
+export interface WebhookJobsDeps {
+  webhooks: WebhookStore;
+  deliveries: DeliveryStore;
+  workers: Workers;
+  secrets: Secrets;
+  settings: Pick<Settings, 'webhookAllowPrivate' | 'webhookRetryScheduleSeconds'>;
+  metrics: Metrics;
+  log: Log;
+  now(): number;
+  newId(): string;
+}
+
+const sweptAtOnce = 1000;
+const graceMs = 2000;
+const keptMs = 30 * 86_400_000;
+
+/** Says that endpoints have work. A lost hint is made good by the sweeper within about a second. */
+export function createHint(jobs: JobSender, log: Log) {
+  return (webhookIds: readonly string[], delayMs: number): void => {
+    for (const webhookId of webhookIds)
+      jobs.add('webhooks', { webhookId }, { once: webhookId, delayMs }).catch((error: unknown) => log.debug({ err: error, webhookId }, 'the sweeper will find this endpoint'));
+  };
+}
+
+/** Events that transactions have left in the outbox, told to endpoints; the row's id names the cause. */
+export function webhookHandlers(fanOut: Pick<FanOut, 'occurred'>): Record<string, OutboxHandler[]> {
+  const tell = (timeField: string): OutboxHandler => ({ id, kind, payload }) =>
+    fanOut.occurred({ event: kind, key: `outbox:${id}`, surveyId: String(payload['surveyId']), occurredAt: new Date(String(payload[timeField])), data: payload });
+  return { 'survey.published': [tell('publishedAt')], 'quota.reached': [tell('reachedAt')] };
+}
+
+/** Delivers in this process; gives the tasks that keep the deliveries in order. */
+export function startWebhooks(deps: WebhookJobsDeps) {
+  const { webhooks, deliveries, workers, metrics, log, now } = deps;
+  const send = createSender({ guard: createGuard({ isPrivateAllowed: deps.settings.webhookAllowPrivate }) });
+  const deliverer = createDeliverer({
+    webhooks, deliveries, send, secrets: deps.secrets, scheduleSeconds: deps.settings.webhookRetryScheduleSeconds, metrics, log, now, random: Math.random, newId: deps.newId,
+  });
+  const hint = createHint(workers, log);
+  workers.work('webhooks', async ({ webhookId }) => {
+    if ((await deliverer.drain(webhookId)) === 'more') hint([webhookId], 0);
+  });
+  const tasks: ScheduledTask[] = [
+    { name: 'find endpoints with work', everyMs: 1000, run: async () => hint(await webhooks.due(new Date(now()), sweptAtOnce), 0) },
+    {
+      name: 'measure webhooks', everyMs: 5000,
+      run: async () => {
+        const { oldestPending, disabled } = await webhooks.state();
+        metrics.webhookState({ oldestPendingSeconds: oldestPending === null ? 0 : Math.max(0, (now() - oldestPending.getTime()) / 1000), disabled });
+      },
+    },
+    { name: 'give up old deliveries', everyMs: 30_000, run: async () => void (await deliveries.expire(new Date(now()))) },
+    { name: 'forget old deliveries', everyMs: 60_000, run: async () => void (await deliveries.purge(new Date(now() - keptMs))) },
+  ];
+  return {
+    tasks,
+    /** Lets attempts that are nearly there end; the rest is sent again after the next start. */
+    async stop(): Promise<void> {
+      deliverer.stop();
+      const timer = setTimeout(deliverer.abort, graceMs);
+      await workers.stop();
+      clearTimeout(timer);
+      deliverer.abort();
+    },
+  };
+}

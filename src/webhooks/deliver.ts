@@ -1,0 +1,150 @@
+import type { Log } from '../log.ts';
+import type { Secrets } from '../secrets.ts';
+import type { DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
+import type { Webhook, WebhookStore } from '../stores/postgres/webhooks.ts';
+import { bodyOf, type Message } from './message.ts';
+import { createPace } from './pace.ts';
+import { createRecent } from './recent.ts';
+import { secretContext } from './secret-context.ts';
+import { createEndpointAgent, socketsPerEndpoint, type EndpointAgent, type Send } from './send.ts';
+import { createSettler } from './settler.ts';
+import { signedHeaders } from './sign.ts';
+import { judge, type Verdict } from './verdict.ts';
+import { createWaiting } from './waiting.ts';
+
+export interface DeliverDeps {
+  webhooks: Pick<WebhookStore, 'lease' | 'extend' | 'release' | 'markFailing' | 'pause' | 'disable'>;
+  deliveries: Pick<DeliveryStore, 'due' | 'ofBatch' | 'bindBatch' | 'settle'>;
+  send: Send;
+  secrets: Pick<Secrets, 'open'>;
+  scheduleSeconds: readonly number[];
+  metrics: { webhookAttempted(result: Verdict['result']): void };
+  log: Log;
+  now(): number;
+  random(): number;
+  newId(): string;
+}
+
+const leaseMs = 30_000;
+const renewMs = 8000;
+/** An attempt may last 15 s and must be written down while the endpoint is still ours. */
+const safeMs = 18_000;
+/** After this time another job goes on, so that endpoints without end let others in. */
+const sliceMs = 20_000;
+const agentsKept = 1000;
+
+/** What one process needs to deliver to one endpoint for a while. */
+interface Run {
+  webhook: Webhook;
+  agent: EndpointAgent;
+  secrets: readonly string[];
+  isOver(): boolean;
+  end(): void;
+}
+
+/** Delivers what is due, endpoint by endpoint: each with its own lease, connections and pace, so that none waits for another. */
+export function createDeliverer(deps: DeliverDeps) {
+  const { webhooks, deliveries, send, metrics, log, now } = deps;
+  const agents = createRecent<EndpointAgent>(agentsKept, (agent) => agent.destroy());
+  const paces = createRecent<ReturnType<typeof createPace>>(agentsKept);
+  let isStopping = false;
+  let isAborted = false;
+
+  const attempt = async ({ webhook, agent, secrets, end }: Run, message: Message): Promise<Verdict> => {
+    const startedAtMs = now();
+    const body = bodyOf(message);
+    const headers = signedHeaders({ webhookId: message.webhookId, timestamp: Math.floor(startedAtMs / 1000), body }, secrets);
+    const sent = await send({ url: webhook.url, headers, body, agent });
+    const tries = Math.max(...message.deliveries.map((delivery) => delivery.tries));
+    const verdict = judge(sent, { startedAtMs, nowMs: now(), tries, scheduleSeconds: deps.scheduleSeconds, random: deps.random(), failingSince: webhook.failingSince });
+    metrics.webhookAttempted(verdict.result);
+    if (verdict.disableReason !== undefined || verdict.pauseUntilMs !== undefined) end();
+    return verdict;
+  };
+
+  /** Notes what the attempt says of the endpoint itself; only changes are written. */
+  const note = async ({ webhook }: Run, verdict: Verdict): Promise<void> => {
+    if (verdict.disableReason !== undefined) {
+      log.warn({ webhookId: webhook.id, reason: verdict.disableReason }, 'an endpoint is switched off');
+      await webhooks.disable(webhook.id, { at: new Date(now()), reason: verdict.disableReason });
+    }
+    if (verdict.pauseUntilMs !== undefined) await webhooks.pause(webhook.id, new Date(verdict.pauseUntilMs));
+    const isDelivered = verdict.status === 'DELIVERED';
+    if (isDelivered === (webhook.failingSince === null)) return;
+    webhook.failingSince = isDelivered ? null : new Date(now());
+    await webhooks.markFailing(webhook.id, webhook.failingSince);
+  };
+
+  const lane = async (run: Run, waiting: ReturnType<typeof createWaiting>, settler: ReturnType<typeof createSettler>): Promise<void> => {
+    const pace = run.webhook.maxPerSecond === null ? undefined : paces.get(run.webhook.id, createPace);
+    while (!run.isOver()) {
+      const message = await waiting.next(run.isOver);
+      if (!message) return;
+      if (pace) await pace.turn(run.webhook.maxPerSecond ?? 1, message.deliveries.length);
+      if (run.isOver()) return waiting.done(message);
+      const verdict = await attempt(run, message);
+      // We cut it ourselves: the endpoint is not to blame, and the delivery stays due.
+      if (isAborted && verdict.result === 'connection') return waiting.done(message);
+      await note(run, verdict).catch((error: unknown) => log.warn({ err: error, webhookId: run.webhook.id }, "an endpoint's state could not be written"));
+      void settler.add(message, verdict).then(() => waiting.done(message));
+    }
+  };
+
+  const work = async (webhook: Webhook, holder: string): Promise<'idle' | 'more'> => {
+    const sliceUntil = performance.now() + sliceMs;
+    let safeUntil = performance.now() + leaseMs - safeMs;
+    let isEnded = false;
+    const run: Run = {
+      webhook, agent: agents.get(webhook.id, createEndpointAgent), secrets: secretsOf(webhook, deps),
+      isOver: () => isEnded || isStopping || performance.now() > Math.min(sliceUntil, safeUntil), end: () => void (isEnded = true),
+    };
+    const renewal = setInterval(() => {
+      const askedAt = performance.now();
+      webhooks.extend({ webhookId: webhook.id, holder, nowMs: now(), untilMs: now() + leaseMs }).then(
+        (isKept) => (isKept ? (safeUntil = askedAt + leaseMs - safeMs) : run.end()),
+        () => undefined,
+      );
+    }, renewMs);
+    const waiting = createWaiting({ deliveries, webhook, now, newId: deps.newId });
+    const settler = createSettler({ settle: deliveries.settle, log });
+    try {
+      await Promise.all(Array.from({ length: socketsPerEndpoint }, () => lane(run, waiting, settler)));
+      await settler.flushed();
+    } finally {
+      clearInterval(renewal);
+    }
+    return run.isOver() && !isEnded ? 'more' : 'idle';
+  };
+
+  return {
+    /** Works off what is due for an endpoint. `more`: there may be more at once; another job should follow. */
+    async drain(webhookId: string): Promise<'idle' | 'more'> {
+      if (isStopping) return 'idle';
+      const holder = deps.newId();
+      const webhook = await webhooks.lease({ webhookId, holder, nowMs: now(), untilMs: now() + leaseMs });
+      if (!webhook) return 'idle';
+      try {
+        return await work(webhook, holder);
+      } finally {
+        await webhooks.release(webhookId, holder).catch((error: unknown) => log.warn({ err: error, webhookId }, 'an endpoint is given back when its lease ends'));
+      }
+    },
+    /** No attempt begins any more; those under way end. */
+    stop(): void {
+      isStopping = true;
+    },
+    /** Cuts the attempts that are under way; their deliveries stay due. */
+    abort(): void {
+      isStopping = isAborted = true;
+      agents.clear();
+    },
+  };
+}
+
+export type Deliverer = ReturnType<typeof createDeliverer>;
+
+function secretsOf(webhook: Webhook, { secrets, now }: Pick<DeliverDeps, 'secrets' | 'now'>): string[] {
+  const sealed = [webhook.secretSealed];
+  if (webhook.oldSecretSealed && webhook.oldSecretUntil && webhook.oldSecretUntil.getTime() > now()) sealed.push(webhook.oldSecretSealed);
+  return sealed.map((bytes) => secrets.open(bytes, secretContext(webhook.id)));
+}

@@ -1,0 +1,108 @@
+import { decodeResponse } from '../domain/response-row.ts';
+import type { DeliveryStore, NewDelivery } from '../stores/postgres/webhook-deliveries.ts';
+import type { Listener, WebhookStore } from '../stores/postgres/webhooks.ts';
+
+/** Something that endpoints may want to hear of. `key` names its cause: however often it is told, each endpoint gets it once. */
+export interface Occurrence {
+  event: string;
+  key: string;
+  surveyId: string;
+  occurredAt: Date;
+  data: Readonly<Record<string, unknown>>;
+}
+
+/** The part of a stream's entry that is looked at. */
+export interface CommittedEntry {
+  surveyIds: readonly string[];
+  rows: Buffer;
+}
+
+export interface FanOutDeps {
+  webhooks: Pick<WebhookStore, 'listeners'>;
+  deliveries: Pick<DeliveryStore, 'add' | 'markDeleted'>;
+  /** Says that endpoints have work; a hint that may be lost. */
+  hint(webhookIds: readonly string[], delayMs: number): void;
+  now(): number;
+  newId(nowMs: number): string;
+}
+
+const batchWaitMs = 1000;
+const fullBatch = 100;
+
+/**
+ * Writes a delivery for every endpoint that listens, at most one a cause and endpoint: it may be told the same again after a crash.
+ * Endpoints are asked for once a batch of responses, a few times a second, so an endpoint hears of everything that is committed after its creation.
+ */
+export function createFanOut({ webhooks, deliveries, hint, now, newId }: FanOutDeps) {
+  const write = async (occurrences: readonly Occurrence[], listeners: readonly Listener[]) => {
+    const rows = rowsFor(occurrences, listeners, { nowMs: now(), newId });
+    if (rows.length === 0) return;
+    await deliveries.add(rows);
+    const nowMs = now();
+    const soon = new Set(rows.filter((row) => row.nextAttemptAt.getTime() <= nowMs).map((row) => row.webhookId));
+    const later = new Set(rows.map((row) => row.webhookId).filter((id) => !soon.has(id)));
+    if (soon.size > 0) hint([...soon], 0);
+    if (later.size > 0) hint([...later], batchWaitMs);
+  };
+  return {
+    async occurred(occurrence: Occurrence): Promise<void> {
+      await write([occurrence], await webhooks.listeners([occurrence.surveyId]));
+    },
+
+    /** Tells of stored responses: submitted at the first version, completed at the complete one. */
+    async committed(entries: readonly CommittedEntry[]): Promise<void> {
+      const surveyIds = [...new Set(entries.flatMap((entry) => entry.surveyIds))];
+      if (surveyIds.length === 0) return;
+      const listeners = (await webhooks.listeners(surveyIds)).filter((listener) => listener.events.some(isOfResponse));
+      if (listeners.length === 0) return;
+      const { occurrences, deletedKeys } = read(entries, new Set(listeners.map((listener) => listener.surveyId)));
+      await write(occurrences, listeners);
+      if (deletedKeys.length > 0) await deliveries.markDeleted([...new Set(listeners.map((listener) => listener.webhookId))], deletedKeys);
+    },
+  };
+}
+
+export type FanOut = ReturnType<typeof createFanOut>;
+
+const isOfResponse = (event: string) => event === 'response.submitted' || event === 'response.completed';
+const submittedKey = (responseId: string) => `submitted:${responseId}`;
+const completedKey = (responseId: string) => `completed:${responseId}`;
+
+function read(entries: readonly CommittedEntry[], wanted: ReadonlySet<string>) {
+  const occurrences: Occurrence[] = [];
+  const deletedKeys: string[] = [];
+  for (const entry of entries) {
+    if (entry.rows.length === 0 || !entry.surveyIds.some((surveyId) => wanted.has(surveyId))) continue;
+    for (const line of entry.rows.toString('utf8').split('\n')) {
+      // A line begins with `["<survey id>"`.
+      if (!wanted.has(line.slice(2, 38))) continue;
+      const { head, isDeleted } = decodeResponse(line);
+      const { surveyId, responseId } = head;
+      if (isDeleted) deletedKeys.push(submittedKey(responseId), completedKey(responseId));
+      else {
+        const data = { surveyId, responseId };
+        if (head.version === 1) occurrences.push({ event: 'response.submitted', key: submittedKey(responseId), surveyId, occurredAt: new Date(head.submittedAtMs), data });
+        if (head.isComplete) occurrences.push({ event: 'response.completed', key: completedKey(responseId), surveyId, occurredAt: new Date(head.completedAtMs), data });
+      }
+    }
+  }
+  return { occurrences, deletedKeys };
+}
+
+/** One row an occurrence and endpoint. What goes in batches waits a second for company, unless there is enough already. */
+function rowsFor(occurrences: readonly Occurrence[], listeners: readonly Listener[], { nowMs, newId }: { nowMs: number; newId: FanOutDeps['newId'] }): NewDelivery[] {
+  const bySurvey = new Map<string, Listener[]>();
+  for (const listener of listeners) bySurvey.set(listener.surveyId, [...(bySurvey.get(listener.surveyId) ?? []), listener]);
+  const counts = new Map<string, number>();
+  const pairs = occurrences.flatMap((occurrence) => {
+    const found = (bySurvey.get(occurrence.surveyId) ?? []).filter((listener) => listener.events.includes(occurrence.event));
+    for (const { webhookId } of found) counts.set(webhookId, (counts.get(webhookId) ?? 0) + 1);
+    return found.map((listener) => ({ occurrence, listener }));
+  });
+  const createdAt = new Date(nowMs);
+  const later = new Date(nowMs + batchWaitMs);
+  return pairs.map(({ occurrence: { event, key, occurredAt, data }, listener: { webhookId, isBatch } }) => ({
+    id: newId(nowMs), webhookId, event, eventKey: key, occurredAt, data, createdAt,
+    nextAttemptAt: isBatch && (counts.get(webhookId) ?? 0) < fullBatch ? later : createdAt,
+  }));
+}

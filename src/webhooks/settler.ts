@@ -1,0 +1,47 @@
+import type { Log } from '../log.ts';
+import type { DeliveryStore, Settlement } from '../stores/postgres/webhook-deliveries.ts';
+import type { Message } from './message.ts';
+import type { Verdict } from './verdict.ts';
+
+export interface SettlerDeps {
+  settle: DeliveryStore['settle'];
+  log: Log;
+  pause?(ms: number): Promise<void>;
+}
+
+const triesAtMost = 60;
+
+/** Writes down outcomes, all that have come in meanwhile in one statement. While Postgres is away it tries again, for about a minute and a half. */
+export function createSettler({ settle, log, pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms)) }: SettlerDeps) {
+  let open: Settlement[] = [];
+  let waiting: Promise<void> | undefined;
+  let writing: Promise<void> = Promise.resolve();
+
+  const write = async (): Promise<void> => {
+    const settlements = open;
+    open = [];
+    waiting = undefined;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await settle(settlements);
+      } catch (error) {
+        log.warn({ err: error, tries, deliveries: settlements.length }, 'outcomes of deliveries could not be written yet');
+        // Given up, the deliveries stay due: they are sent again, under the same webhook-id.
+        if (tries === triesAtMost) return;
+        await pause(Math.min(2000, 50 * 2 ** tries));
+      }
+    }
+  };
+
+  return {
+    /** Resolves when the outcome is written, or given up. */
+    add(message: Message, verdict: Verdict): Promise<void> {
+      const { status, tries, attempt } = verdict;
+      const nextAttemptAt = verdict.nextAttemptAtMs === undefined ? null : new Date(verdict.nextAttemptAtMs);
+      for (const { id } of message.deliveries) open.push({ id, status, tries, nextAttemptAt, attempt });
+      if (!waiting) writing = waiting = writing.then(write);
+      return waiting;
+    },
+    flushed: (): Promise<void> => writing,
+  };
+}
