@@ -43,5 +43,6 @@ export const checkboxes: QuestionType = {
     return { ...blankStatistic(), distribution: distributionOf(question.options, (code) => counts[code - 1] ?? 0) };
   },
   dimension: (question) => ({ categories: optionCategories(question.options), source: { kind: 'bits', slots: wordSlots(question) } }),
+  chart: 'bars',
   exportColumns: (question) => flagColumns(question.options, wordSlots(question)),
 };

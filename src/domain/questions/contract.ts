@@ -154,6 +154,12 @@ export type ExportCell =
   /** a text, where the code at `presence` is `code` (not given: not 0) */
   | { kind: 'text'; presence: number; slot: number; code?: number; form: TextForm };
 
+/**
+ * How a distribution is best drawn: `bars` lie (one an option), `columns` stand (an ordered scale), `share` is one bar cut into parts,
+ * `lines` such a bar for every row, `gauge` the net promoter score above its columns.
+ */
+export type ChartKind = 'bars' | 'columns' | 'share' | 'lines' | 'gauge';
+
 /** `upload`: only its first word, the upload's id. */
 export type TextForm = 'text' | 'date' | 'time' | 'upload';
 
@@ -204,4 +210,5 @@ export interface QuestionType {
   dimension(question: Question, row?: string): Dimension | string;
   /** Its columns in a file with one line a response. Hidden options have theirs too, because they may have answers. */
   exportColumns(question: Question): ExportColumn[];
+  chart: ChartKind;
 }

@@ -13,6 +13,7 @@ export const date: QuestionType = createTextType({
     .refine(({ min, max }) => min === undefined || max === undefined || min <= max, { path: ['max'], message: 'must not be before min' }),
   by: 'value',
   form: 'date',
+  chart: 'columns',
   problemOf(text, { min, max }) {
     if (!isCalendarDay(text)) return 'must be a day of the calendar, YYYY-MM-DD';
     if (typeof min === 'string' && text < min) return `must not be before ${min}`;

@@ -31,5 +31,6 @@ export const fileUpload: QuestionType = {
   countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'text', slot: question.slots.texts[''] ?? 0, presence: slotAt(question), by: 'mediaType' }] }),
   statistic: (_question, results) => ({ ...blankStatistic(), distribution: countsByKey(results) }),
   dimension: () => 'is a file, which cannot be a crosstab variable',
+  chart: 'bars',
   exportColumns: (question) => [{ key: '', label: '', cell: { kind: 'text', presence: slotAt(question), slot: question.slots.texts[''] ?? 0, form: 'upload' } }],
 };

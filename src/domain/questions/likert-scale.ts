@@ -39,5 +39,6 @@ export const likertScale: QuestionType = {
     };
   },
   dimension: (question) => ({ categories: optionCategories(question.options), source: { kind: 'code', slot: slotAt(question) } }),
+  chart: 'share',
   exportColumns: (question) => [{ key: '', label: '', cell: { kind: 'choice', slot: slotAt(question), categories: optionCategories(question.options) } }],
 };

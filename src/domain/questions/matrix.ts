@@ -62,6 +62,7 @@ export const matrix: QuestionType = {
     const categories = optionCategories(question.options);
     return isMultiple(question) ? { categories, source: { kind: 'bits', slots } } : { categories, source: { kind: 'code', slot: slotAt(question, rowKey(row)) } };
   },
+  chart: 'lines',
   exportColumns: (question) => question.rows.flatMap((row) => lineColumns(question, row)),
 };
 

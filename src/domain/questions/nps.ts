@@ -13,6 +13,7 @@ const base = createScaleType(z.strictObject({}), () => points);
 export const nps: QuestionType = {
   ...base,
   frozenSettings: [],
+  chart: 'gauge',
   statistic(question, results, answered) {
     const counts = codesOf(results[0]);
     const between = (low: number, high: number) => {

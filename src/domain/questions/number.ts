@@ -33,6 +33,7 @@ export const number: QuestionType = {
   countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'number', slot: question.slots.numbers[''] ?? 0, presence: slotAt(question) }] }),
   statistic: (_question, [result]) => (result?.kind === 'number' ? numberStatistic(result) : blankStatistic()),
   dimension: () => 'is a free number, which cannot be a crosstab variable',
+  chart: 'columns',
   exportColumns: (question) => [
     { key: '', label: '', cell: { kind: 'number', presence: slotAt(question), slot: question.slots.numbers[''] ?? 0 } },
   ],

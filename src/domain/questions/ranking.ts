@@ -65,6 +65,7 @@ export const ranking: QuestionType = {
     const categories = question.options.map((_, index) => ({ code: index + 1, value: String(index + 1), text: String(index + 1) }));
     return { categories, source: { kind: 'code', slot: slotAt(question, key(item)) } };
   },
+  chart: 'lines',
   exportColumns: (question) => question.options.map((option) => ({ key: option.value, label: option.text, cell: { kind: 'rank', slot: slotAt(question, key(option)) } })),
 };
 

@@ -106,6 +106,7 @@ export function createScaleType(settings: z.ZodType<Record<string, unknown>>, sc
       if (!isCoded(own)) return 'has too many points to be a crosstab variable';
       return { categories: pointCategories(own), source: { kind: 'code', slot: slotAt(question) } };
     },
+    chart: 'columns',
     exportColumns(question) {
       const own = scale(question);
       const numberSlot = question.slots.numbers[''];

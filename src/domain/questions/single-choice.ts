@@ -46,6 +46,7 @@ export const singleChoice: QuestionType = {
     categories: [...optionCategories(question.options), ...('other' in question.slots.texts ? [otherCategory] : [])],
     source: { kind: 'code', slot: slotAt(question) },
   }),
+  chart: 'bars',
   exportColumns(question) {
     const other = question.slots.texts['other'];
     const categories = [...optionCategories(question.options), ...(other === undefined ? [] : [otherCategory])];

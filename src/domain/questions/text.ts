@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 import { z } from 'zod';
-import type { CountResult, QuestionType, TextForm, TextKey } from './contract.ts';
+import type { ChartKind, CountResult, QuestionType, TextForm, TextKey } from './contract.ts';
 import { slotAt } from './choice.ts';
 import { blankStatistic } from './numbers.ts';
 import { isPlainText, onlyAnswer, refuseStrays } from './text-checks.ts';
@@ -15,6 +15,8 @@ export interface TextKind {
   noDimension: string;
   /** What the text is to a program; default 'text'. */
   form?: TextForm;
+  /** Default 'bars'. */
+  chart?: ChartKind;
 }
 
 /** A question that is answered with one text. */
@@ -38,6 +40,7 @@ export function createTextType(kind: TextKind): QuestionType {
     countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'text', slot: question.slots.texts[''] ?? 0, presence: slotAt(question), by: kind.by }] }),
     statistic: kind.statistic,
     dimension: () => kind.noDimension,
+    chart: kind.chart ?? 'bars',
     exportColumns: (question) => [
       { key: '', label: '', cell: { kind: 'text', presence: slotAt(question), slot: question.slots.texts[''] ?? 0, form: kind.form ?? 'text' } },
     ],

@@ -15,6 +15,7 @@ export const time: QuestionType = createTextType({
     .refine(({ min, max }) => min === undefined || max === undefined || padded(min) <= padded(max), { path: ['max'], message: 'must not be before min' }),
   by: 'hour',
   form: 'time',
+  chart: 'columns',
   problemOf(text, { min, max }) {
     if (!isClockTime(text)) return 'must be a time of day, HH:MM or HH:MM:SS';
     if (typeof min === 'string' && padded(text) < padded(min)) return `must not be before ${min}`;

@@ -8,6 +8,7 @@ import { onlyAnswer, refuseStrays } from './text-checks.ts';
 export const yesNo: QuestionType = {
   ...singleChoice,
   optionSource: 'fixed',
+  chart: 'share',
   defaultOptions: [{ text: 'Yes', value: 'yes' }, { text: 'No', value: 'no' }],
   settings: z.strictObject({}),
   columns: () => ({ codes: [''], numbers: [], texts: [] }),
