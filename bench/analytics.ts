@@ -90,7 +90,9 @@ async function measurePeer(clickhouse: ClickHouse) {
   const code = (slot: number) => `codes[indexOf(questions, ${slot})]`;
   return {
     crosstabMs: round(await medianMs(() => clickhouse.select(`SELECT ${code(0)} AS r, ${code(5)} AS k, count() FROM ${source} GROUP BY r, k`))),
-    analyticsMs: round(await medianMs(() => clickhouse.select(`SELECT question, code, count() FROM (SELECT questions, codes FROM ${source}) ARRAY JOIN questions AS question, codes AS code GROUP BY question, code`))),
+    analyticsMs: round(await medianMs(() =>
+      clickhouse.select(`SELECT question, code, count() FROM (SELECT questions, codes FROM ${source}) ARRAY JOIN questions AS question, codes AS code GROUP BY question, code`),
+    )),
   };
 }
 

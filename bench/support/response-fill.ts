@@ -49,7 +49,8 @@ async function insertOnePart(clickhouse: ClickHouse, statement: string): Promise
 function freshRow(all: number): string {
   const survey = `toUUID(if(number % 13 < 10, '${benchSurveyId}', arrayElement(['${otherSurveyIds.join("', '")}'], toUInt8(number % 13 - 9))))`;
   const moment = `fromUnixTimestamp64Milli(toInt64(${firstMs} + number * ${spanMs / all}), 'UTC')`;
-  const id = `reinterpret(bitOr(bitOr(bitShiftLeft(toUInt128(toUnixTimestamp64Milli(submitted_at)), 80), bitShiftLeft(toUInt128(0x7000 + rand(1) % 4096), 64)), bitOr(toUInt128(0x8000000000000000), toUInt128(rand64(2) % 4611686018427387904))), 'UUID')`;
+  const upper = 'bitOr(bitShiftLeft(toUInt128(toUnixTimestamp64Milli(submitted_at)), 80), bitShiftLeft(toUInt128(0x7000 + rand(1) % 4096), 64))';
+  const id = `reinterpret(bitOr(${upper}, bitOr(toUInt128(0x8000000000000000), toUInt128(rand64(2) % 4611686018427387904))), 'UUID')`;
   const answers = benchQuestions.map(({ options, isBits }, index) => (isBits ? `rand(${10 + index}) % ${2 ** options}` : `if(rand(${50 + index}) % 20 = 0, 0, 1 + rand(${10 + index}) % ${options})`));
   return `${survey}, ${id}, ${moment} AS submitted_at, 1, 0, 1, number % 20 != 0, submitted_at, 30000 + rand(3) % 300000, 'en', ${answers.join(', ')}`;
 }
@@ -57,7 +58,8 @@ function freshRow(all: number): string {
 /** Of every `everyNth` responses one is merged and one deleted long after it was stored: that entangles old and new parts. */
 async function mergeSome(clickhouse: ClickHouse, everyNth: number): Promise<void> {
   const table = clickhouse.table('responses');
-  const newer = (version: string, isDeleted: number) => `SELECT survey_id, response_id, submitted_at, ${version}, ${isDeleted}, survey_version, is_complete, completed_at, duration_ms, language, ${codes} FROM ${table}`;
+  const newer = (version: string, isDeleted: number) =>
+    `SELECT survey_id, response_id, submitted_at, ${version}, ${isDeleted}, survey_version, is_complete, completed_at, duration_ms, language, ${codes} FROM ${table}`;
   await insertOnePart(clickhouse, `INSERT INTO ${table} (${columns}, ${codes}) ${newer('version + 1', 0)} WHERE cityHash64(response_id) % ${everyNth} = 0`);
   await insertOnePart(clickhouse, `INSERT INTO ${table} (${columns}, ${codes}) ${newer('4294967295', 1)} WHERE cityHash64(response_id) % ${everyNth} = 1`);
 }

@@ -82,8 +82,12 @@ function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: str
   const groups = [...rowNames, ...columnNames].join(', ');
   const counted = weight ? `(SELECT ${words.join(', ')}, ${value} AS value, ${isUsable} AS usable FROM ${source})` : source;
   return `SELECT row AS place, column AS code, '' AS label, [toFloat64(sum(responses)), toFloat64(sum(weight)), toFloat64(sum(squares)), toFloat64(sum(unweightable))] AS figures FROM
-    (SELECT arrayJoin(if(isInBoth, arrayPushFront(rowCodes, toUInt32(${allCodes})), [])) AS row, arrayJoin(arrayPushFront(columnCodes, toUInt32(${allCodes}))) AS column, responses, weight, squares, unweightable FROM
-      (SELECT ${down.codesOf(rowNames)} AS rowCodes, ${across.codesOf(columnNames)} AS columnCodes, notEmpty(rowCodes) AND notEmpty(columnCodes) AS isInBoth, responses, weight, squares, unweightable FROM
+    (SELECT
+        arrayJoin(if(isInBoth, arrayPushFront(rowCodes, toUInt32(${allCodes})), [])) AS row, arrayJoin(arrayPushFront(columnCodes, toUInt32(${allCodes}))) AS column,
+        responses, weight, squares, unweightable FROM
+      (SELECT
+          ${down.codesOf(rowNames)} AS rowCodes, ${across.codesOf(columnNames)} AS columnCodes, notEmpty(rowCodes) AND notEmpty(columnCodes) AS isInBoth,
+          responses, weight, squares, unweightable FROM
         (SELECT ${weight ? groups : words.join(', ')}, ${figures} FROM ${counted} GROUP BY ${groups})))
     GROUP BY row, column`;
 }

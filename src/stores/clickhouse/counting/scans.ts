@@ -56,12 +56,15 @@ interface Part {
 }
 
 const evidencePart = 65_535;
+const asFigures = "CAST(figures, 'Array(Nullable(Float64))')";
 
 async function runOnce(scope: ScanScope, scans: readonly Scan[], contested: Contested): Promise<{ rows: ScanRow[][]; evidence: EvidenceRow[] }> {
   const parts = scans.flatMap((scan, index) => partsOf(scope, { scan, index, contested }));
-  const statements = parts.map(({ statement }, part) => `SELECT toUInt16(${part}) AS part, toUInt64(place) AS place, toUInt64(code) AS code, label, CAST(figures, 'Array(Nullable(Float64))') AS figures FROM (${statement})`);
+  const statements = parts.map(
+    ({ statement }, part) => `SELECT toUInt16(${part}) AS part, toUInt64(place) AS place, toUInt64(code) AS code, label, ${asFigures} AS figures FROM (${statement})`,
+  );
   if (contested.kind !== 'all')
-    statements.push(`SELECT toUInt16(${evidencePart}), toUInt64(0), toUInt64(0), '', CAST(figures, 'Array(Nullable(Float64))') FROM (${evidenceStatement(scope.clickhouse, scope.surveyId)})`);
+    statements.push(`SELECT toUInt16(${evidencePart}), toUInt64(0), toUInt64(0), '', ${asFigures} FROM (${evidenceStatement(scope.clickhouse, scope.surveyId)})`);
   const found = await scope.clickhouse.select<[part: number, place: number, code: number, label: string, figures: (number | null)[]]>(
     `SELECT * FROM (${statements.join(' UNION ALL ')})`,
     { timeoutMs: scope.timeoutMs },

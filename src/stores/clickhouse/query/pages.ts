@@ -25,7 +25,8 @@ export async function newestKeys(clickhouse: ClickHouse, { conditions, after, of
   const place = after === undefined ? '' : beyond('<', after);
   for (let reach = Math.max(firstReach, 2 * (offset + limit)); ; reach *= reachGrowth) {
     const [edge] = await clickhouse.select<[number, number]>(
-      `SELECT toUnixTimestamp64Milli(min(submitted_at)), count() FROM (SELECT submitted_at FROM ${table} WHERE ${all([conditions.key, place])} ORDER BY survey_id DESC, submitted_at DESC LIMIT ${whole(reach)})`,
+      `SELECT toUnixTimestamp64Milli(min(submitted_at)), count() FROM
+        (SELECT submitted_at FROM ${table} WHERE ${all([conditions.key, place])} ORDER BY survey_id DESC, submitted_at DESC LIMIT ${whole(reach)})`,
     );
     const [oldestMs, seen] = edge ?? [0, 0];
     if (seen === 0) return [];

@@ -25,7 +25,8 @@ export type RecordCells = [
 /** The columns of a record; `codeColumns` bounds the code positions read, all of them without it. */
 export function recordColumns(codeColumns?: number): string {
   const codes = codeColumns === undefined ? "[COLUMNS('^c[0-9]+$')]" : `CAST([${Array.from({ length: codeColumns }, (_, slot) => `c${slot}`).join(', ')}], 'Array(UInt16)')`;
-  return `survey_id, response_id, toUnixTimestamp64Milli(submitted_at), version, survey_version, is_complete, toUnixTimestamp64Milli(completed_at), duration_ms, language, respondent, metadata, numbers, texts, ${codes}`;
+  return `survey_id, response_id, toUnixTimestamp64Milli(submitted_at), version, survey_version, is_complete, toUnixTimestamp64Milli(completed_at), duration_ms,
+    language, respondent, metadata, numbers, texts, ${codes}`;
 }
 
 export function toRecord([

@@ -25,9 +25,10 @@ export async function* walkRecords(clickhouse: ClickHouse, { conditions, columns
     const step = await edge(clickhouse, `SELECT submitted_at FROM ${table} WHERE ${range} ORDER BY survey_id, submitted_at LIMIT ${whole(span)}`);
     if (step === undefined) return;
     let found = 0;
+    const reach = [conditions.whole, `submitted_at >= ${instant(fromMs)}`, `submitted_at <= ${instant(step.lastMs)}`];
     for (let after: ResponseKey | undefined; ; ) {
       const rows = await clickhouse.select<RecordCells>(
-        `SELECT ${columns} FROM ${table} FINAL WHERE ${all([conditions.whole, `submitted_at >= ${instant(fromMs)}`, `submitted_at <= ${instant(step.lastMs)}`, after === undefined ? '' : beyond('>', after)])}
+        `SELECT ${columns} FROM ${table} FINAL WHERE ${all([...reach, after === undefined ? '' : beyond('>', after)])}
          ORDER BY submitted_at, response_id LIMIT ${whole(recordsAtOnce)}`,
       );
       for (const row of rows) yield toRecord(row);
