@@ -39,6 +39,11 @@ export function createCore({ settings, stores, uploads, metrics, secrets, log }:
       messages.subscribe(surveyChannel, ({ surveyId, revision }) => {
         if (typeof surveyId === 'string' && typeof revision === 'number') actors.heard(surveyId, revision);
       }),
+    /** Tells of every survey that was changed or deleted, by whatever process. News may be lost. */
+    onSurveyChanged: (tell: (surveyId: string) => void) =>
+      messages.subscribe(surveyChannel, ({ surveyId }) => {
+        if (typeof surveyId === 'string') tell(surveyId);
+      }),
     /** Exact count of accepted responses; the saved one while the intake cannot be asked. */
     responseCount: async (surveyId: string): Promise<number> => {
       const counts = await intake.counts(surveyId).catch(() => undefined);

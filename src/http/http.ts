@@ -15,6 +15,7 @@ import { createSurveyAccess } from './access.ts';
 import { createAddressReader } from './client-address.ts';
 import { createDispatch, type SurveyAccess } from './dispatch.ts';
 import { createLimits, type Limits } from './limits.ts';
+import { createLive } from './live/live.ts';
 import { createPeople, type People } from './people.ts';
 import { createRouteTable, type Route } from './route.ts';
 import type { DescribedRoute } from './reference/described-route.ts';
@@ -30,7 +31,7 @@ import { submitRoute } from './routes/submit.ts';
 import { surveyRoutes } from './routes/surveys.ts';
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
-import { assertNativeServer, createServer, type Server } from './server.ts';
+import { assertNativeServer, basePath, createServer, type Server } from './server.ts';
 
 export interface HttpOptions {
   settings: Settings;
@@ -54,16 +55,22 @@ export async function createHttp(options: HttpOptions) {
     lookups: { responseId: async (responseId) => (await core.reading.find(responseId))?.surveyId, exportId: stores.exports.surveyOf },
   });
   const rootRoutes = createRootRoutes(options, people, limits, () => server.isDraining);
-  const ownRoutes = [...apiRoutes(options, people, limits), ...endpointRoutes(options, access)];
+  const addressOf = createAddressReader(settings.trustedProxies);
+  const live = createLive({ stores, core, people, access, limits, metrics, addressOf, origins: settings.corsOrigins, log });
+  await live.listen();
+  const ownRoutes = [...apiRoutes(options, people, limits), ...live.routes, ...endpointRoutes(options, access)];
   const document = () => createOpenApi({ routes: api.routes, rootRoutes, publicUrl: settings.publicUrl, version: packageVersion() });
   const api = createRouteTable([...ownRoutes, openApiRoute({ document })]);
   const server: Server = createServer({
     api, root: createRouteTable([...rootRoutes, ...docsRoutes()]), dispatch: createDispatch({ authenticate: people.authenticate, access, limits, log, metrics }),
-    addressOf: createAddressReader(settings.trustedProxies), corsOrigins: settings.corsOrigins, isPortShared: options.isPortShared, log, metrics,
+    addressOf, corsOrigins: settings.corsOrigins, isPortShared: options.isPortShared, log, metrics, extend: (app) => live.extend(app, basePath),
   });
   return {
     listen: server.listen,
-    drain: server.drain,
+    async drain(deadlineMs: number): Promise<void> {
+      live.drain();
+      await server.drain(deadlineMs);
+    },
   };
 }
 

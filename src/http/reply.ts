@@ -15,6 +15,20 @@ export interface ReplyChannel {
   stream(status: number, headers: readonly Header[], source: AsyncIterable<Uint8Array>, totalBytes?: number): Promise<void>;
   /** Sends the reply and closes the connection: for bodies that were not read to their end. */
   sendAndClose(status: number, headers: readonly Header[], body: string): void;
+  /** Sends the headers and keeps the body open for as long as there is something to say; undefined when the client has gone. */
+  open(status: number, headers: readonly Header[]): OpenBody | undefined;
+}
+
+/** A body that is written as things happen. */
+export interface OpenBody {
+  readonly isOver: boolean;
+  /** False when the socket has not taken all of it: then wait for `onWritable` before writing much more. */
+  write(text: string): boolean;
+  onWritable(listener: () => void): void;
+  onEnd(listener: () => void): void;
+  end(): void;
+  /** Cuts the connection. */
+  close(): void;
 }
 
 const statusLines = new Map(Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]));
@@ -73,6 +87,35 @@ export function openReply(res: HttpResponse): ReplyChannel {
         writeHead(res, status, headers);
         res.end(body, true);
       }),
+    open: (status, headers) => {
+      if (isOver || isStreaming) return undefined;
+      isStreaming = true;
+      res.cork(() => writeHead(res, status, headers));
+      return {
+        get isOver() {
+          return isOver;
+        },
+        write: (text) => {
+          let isTaken = true;
+          if (!isOver) res.cork(() => void (isTaken = res.write(text)));
+          return isTaken;
+        },
+        onWritable: (listener) =>
+          void res.onWritable(() => {
+            listener();
+            return true;
+          }),
+        onEnd: (listener) => void (isOver ? listener() : listeners.push(listener)),
+        end: () => {
+          if (isOver) return;
+          isOver = true;
+          res.cork(() => void res.end());
+          for (const listener of listeners) listener();
+        },
+        // Counts as an abort, of which the listeners hear.
+        close: () => void (isOver || res.close()),
+      };
+    },
     stream: async (status, headers, source, totalBytes) => {
       if (isOver || isStreaming) return;
       isStreaming = true;

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Principal } from './principal.ts';
+import type { OpenBody } from './reply.ts';
 import type { Survey } from '../domain/survey.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -36,7 +37,9 @@ export type Outcome =
   | { kind: 'json'; status: number; data: unknown; pagination?: Pagination; headers?: readonly (readonly [string, string])[] }
   | { kind: 'text'; status: number; text: string; mediaType: string; headers?: readonly (readonly [string, string])[] }
   | { kind: 'stream'; status: number; headers: readonly (readonly [string, string])[]; source: AsyncIterable<Uint8Array>; totalBytes?: number }
-  /** the handler takes the connection over (server-sent events) or has answered already */
+  /** server-sent events: the body stays open in the hands of `begin` */
+  | { kind: 'events'; begin(body: OpenBody): void }
+  /** the handler has answered already */
   | { kind: 'taken' };
 
 export const ok = (data: unknown): Outcome => ({ kind: 'json', status: 200, data });
@@ -61,6 +64,8 @@ export interface Call<Body = unknown, Query = unknown> {
   right: SurveyRight;
   /** The raw body, for routes with `bodyKind: 'raw'`. */
   rawBody: Buffer;
+  /** The body piece by piece, for routes with `bodyKind: 'stream'`; to be read once. */
+  bodyPieces(): AsyncGenerator<Buffer>;
   /** For handlers that stream or take the connection over. */
   reply: import('./reply.ts').ReplyChannel;
   /** The standard headers of this reply (request id, limits), for handlers that take the connection over. */
@@ -81,8 +86,8 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   body?: Body;
   /** A body may be left out altogether. */
   isBodyOptional?: boolean;
-  /** `raw`: bytes of any media type, up to `maxBodyBytes`. */
-  bodyKind?: 'json' | 'raw';
+  /** Bytes of any media type, up to `maxBodyBytes`. `raw`: all at once. `stream`: as they come, for bodies too large to be held. */
+  bodyKind?: 'json' | 'raw' | 'stream';
   maxBodyBytes?: number;
   /** `data` of the success envelope, or null for non-JSON replies (then `replyMediaType`). */
   reply: z.ZodType | null;

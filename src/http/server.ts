@@ -3,7 +3,7 @@ import { Problem, validationProblem } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { receiveBody, type IncomingBody } from './body.ts';
+import { receiveBody, receiveStream, type IncomingBody, type IncomingStream } from './body.ts';
 import type { Arrival } from './dispatch.ts';
 import { openReply, type ReplyChannel } from './reply.ts';
 import { defaultMaxBodyBytes, type Match, type Method, type Outcome, type RouteTable } from './route.ts';
@@ -120,14 +120,16 @@ async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest
   const address = options.addressOf(socketText(res.getRemoteAddressAsText()), head.headers.get('x-forwarded-for'));
   const given = head.headers.get('x-request-id');
   const requestId = given !== undefined && requestIdPattern.test(given) ? given : newId();
-  const body = bodyOf(res, head, match);
+  const isStream = match?.route.bodyKind === 'stream';
+  const stream = isStream ? streamOf(res, head, match, reply) : undefined;
+  const body = isStream ? undefined : bodyOf(res, head, match);
   const cors = corsHeaders(options.corsOrigins, head.headers.get('origin'), match);
   let status: number;
   if (head.method === 'OPTIONS') {
     status = 204;
     reply.sendHead(204, [['x-request-id', requestId], ...cors, ...preflight(cors, table, path)]);
   } else {
-    const arrival: Arrival = { match: head.problem ? undefined : match, query: head.query, headers: head.headers, address, requestId, body, reply };
+    const arrival: Arrival = { match: head.problem ? undefined : match, query: head.query, headers: head.headers, address, requestId, body, stream, reply };
     const result = head.problem ? { outcome: head.problem, headers: [['x-request-id', requestId]] as Header[] } : await options.dispatch(arrival);
     status = await answer(reply, result.outcome, [...result.headers, ...cors, ...(isDraining() ? [['connection', 'close'] as const] : [])], { isHead, requestId });
   }
@@ -149,6 +151,11 @@ function bodyOf(res: HttpResponse, head: Head, match: Match | undefined): Incomi
   return head.method === 'POST' || head.method === 'PUT' ? body : undefined;
 }
 
+function streamOf(res: HttpResponse, head: Head, match: Match, { onAbort }: ReplyChannel): IncomingStream {
+  const declared = head.headers.get('content-length');
+  return receiveStream(res, { limitBytes: match.route.maxBodyBytes ?? defaultMaxBodyBytes, declaredBytes: declared === undefined ? undefined : Number(declared), onAbort });
+}
+
 function corsHeaders(origins: readonly string[], origin: string | undefined, match: Match | undefined): Header[] {
   if (origin === undefined || origins.length === 0) return [];
   const isListed = origins.includes(origin);
@@ -167,11 +174,21 @@ function preflight(cors: readonly Header[], table: Pick<RouteTable, 'match'>, pa
 }
 
 const plainHeaders: readonly Header[] = [['x-content-type-options', 'nosniff'], ['cache-control', 'no-store']];
+/** Proxies are asked not to keep events back. */
+const eventHeaders: readonly Header[] = [['content-type', 'text/event-stream; charset=utf-8'], ['x-accel-buffering', 'no'], ...plainHeaders];
 const jsonHeaders: readonly Header[] = [['content-type', 'application/json; charset=utf-8'], ...plainHeaders];
 
 async function answer(reply: ReplyChannel, outcome: Outcome | Problem, headers: Header[], context: { isHead: boolean; requestId: string }): Promise<number> {
   if (outcome instanceof Problem) return sendProblem(reply, outcome, headers, context);
   if (outcome.kind === 'taken') return 200;
+  if (outcome.kind === 'events') {
+    if (context.isHead) reply.sendHead(200, [...eventHeaders, ...headers]);
+    else {
+      const body = reply.open(200, [...eventHeaders, ...headers]);
+      if (body) outcome.begin(body);
+    }
+    return 200;
+  }
   if (outcome.kind === 'stream') {
     if (context.isHead) reply.sendHead(outcome.status, [...outcome.headers, ...headers], outcome.totalBytes);
     else await reply.stream(outcome.status, [...outcome.headers, ...headers], outcome.source, outcome.totalBytes);

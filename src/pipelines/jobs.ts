@@ -52,7 +52,10 @@ function startIngest({ stores, core, metrics, log, name }: JobsOptions, fanOut: 
       await news.closeFilled(entries);
       await fanOut.committed(entries);
     },
-    afterAck: (_shard, entries) => news.saveCounts(entries),
+    afterAck: (shard, entries) => {
+      stores.liveNews.publishStored(shard);
+      return news.saveCounts(entries);
+    },
   });
   ingest.start();
   return () => ingest.stop();

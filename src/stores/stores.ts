@@ -15,6 +15,7 @@ import { createDeliveryStore } from './postgres/webhook-deliveries.ts';
 import { createWebhookStore } from './postgres/webhooks.ts';
 import { createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
 import { createIntake } from './redis/intake.ts';
+import { createLiveNews, createLiveStream } from './redis/live.ts';
 import { createMessages } from './redis/messages.ts';
 import { watchPressure } from './redis/pressure.ts';
 import { createShards } from './redis/shards.ts';
@@ -41,7 +42,9 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   const streamRedis = createSharedRedis(urls.redis, log);
   const sharedRedis = createSharedRedis(urls.redisJobs, log);
   const listeningRedis = createWaitingRedis(urls.redisJobs, log);
-  const redises = [intakeRedis, streamRedis, sharedRedis, listeningRedis];
+  // Live streams read a lot when many clients come back at once: ingest must not wait behind them.
+  const liveRedis = createSharedRedis(urls.redis, log);
+  const redises = [intakeRedis, streamRedis, liveRedis, sharedRedis, listeningRedis];
   await Promise.all(redises.map((redis) => redis.connect()));
   const sql = createPostgres(urls.postgres, { log });
   const clickhouse = createClickHouse({ urls: urls.clickhouse, log });
@@ -49,6 +52,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   await Promise.all([migratePostgres(sql), migrateClickHouse(clickhouse, placement)]);
   const shards = createShards(settings.intakeShards);
   const pressure = watchPressure(streamRedis);
+  const messages = createMessages({ sender: sharedRedis, listener: listeningRedis, log });
   return {
     sql, clickhouse, sharedRedis, intakeRedis, streamRedis, shards, pressure, placement,
     surveys: createSurveyStore(sql),
@@ -61,7 +65,9 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     responses: createResponseStore({ clickhouse, ...placement }),
     totals: createTotalsStore({ clickhouse, ...placement }),
     crosstab: createCrosstabStore({ clickhouse, ...placement }),
-    messages: createMessages({ sender: sharedRedis, listener: listeningRedis, log }),
+    live: createLiveStream(liveRedis),
+    messages,
+    liveNews: createLiveNews(messages),
     async close(): Promise<void> {
       pressure.stop();
       for (const redis of redises) redis.disconnect();

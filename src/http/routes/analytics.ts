@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { interpretCrosstab, parseFilter } from '../../domain/crosstab.ts';
-import type { CountResult, Dimension } from '../../domain/questions/contract.ts';
+import type { Dimension } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
-import { interpretQuestion, surveyHead } from '../../domain/statistics.ts';
 import { visibleQuestions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound, validationProblem, type Finding } from '../../errors.ts';
 import type { CrosstabStore } from '../../stores/clickhouse/crosstab.ts';
 import type { Condition, TotalsStore } from '../../stores/clickhouse/totals.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { analyseQuestion, analyseSurvey } from '../survey-analytics.ts';
 import { endField, flagField, invertedMessage, isInverted, startField } from '../query.ts';
 import { ok, route, type Route } from '../route.ts';
 import { crosstabSchema, questionStatisticSchema, surveyAnalyticsSchema } from '../schemas/analytics.ts';
@@ -43,19 +43,12 @@ const crosstabBody = z
   })
   .refine((body) => !isInverted(body), invertedMessage);
 
-type Filters = z.output<typeof analyticsQuery>;
-
 export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
   const load = async (surveyId: string): Promise<SurveyWithQuestions> => {
     const survey = await deps.surveys.load(surveyId);
     if (!survey) throw notFound('survey');
     return survey;
   };
-  const count = (survey: SurveyWithQuestions, questions: readonly Question[], filters: Filters) =>
-    deps.totals.countSurvey({
-      surveyId: survey.id, plans: questions.map((question) => ({ questionId: question.id, plan: registry[question.type].countPlan(question) })),
-      filters: conditions(survey, filters.filter, 'filter'), startDate: filters.startDate, endDate: filters.endDate, isComplete: filters.isComplete,
-    });
   return [
     route({
       method: 'GET', path: '/analytics/surveys/{surveyId}', tag: 'Analytics', summary: 'Statistics of a whole survey',
@@ -63,14 +56,8 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       access: { kind: 'survey', right: 'read', by: 'surveyId' }, limit: 'api', query: analyticsQuery, reply: surveyAnalyticsSchema, replyStatus: 200,
       handle: async ({ params, query }) => {
         const survey = await load(params['surveyId'] ?? '');
-        const questions = visibleQuestions(survey);
-        const counted = await count(survey, questions, query);
-        return ok({
-          ...surveyHead(counted),
-          responsesByDay: counted.byDay,
-          lastResponseAt: counted.lastSubmittedAt?.toISOString() ?? null,
-          questionStats: questions.map((question) => statistic(question, counted.perQuestion, counted.total)),
-        });
+        const { startDate, endDate, isComplete } = query;
+        return ok(await analyseSurvey(deps.totals, survey, { filters: conditions(survey, query.filter, 'filter'), startDate, endDate, isComplete }));
       },
     }),
     route({
@@ -80,8 +67,8 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
         const survey = await load(params['surveyId'] ?? '');
         const question = visibleQuestions(survey).find((item) => item.id === params['questionId']);
         if (!question) throw notFound('question');
-        const counted = await count(survey, [question], query);
-        return ok(statistic(question, counted.perQuestion, counted.total));
+        const { startDate, endDate, isComplete } = query;
+        return ok(await analyseQuestion(deps.totals, question, { filters: conditions(survey, query.filter, 'filter'), startDate, endDate, isComplete }));
       },
     }),
     route({
@@ -101,12 +88,6 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       },
     }),
   ];
-}
-
-function statistic(question: Question, counted: ReadonlyMap<string, { base: number; results: readonly CountResult[] }>, total: number) {
-  const found = counted.get(question.id);
-  if (!found) throw new Error(`question ${question.id} was not counted`);
-  return interpretQuestion(question, found.results, found.base, total);
 }
 
 function dimension(survey: SurveyWithQuestions, { id, row, path }: { id: string; row: string | undefined; path: string }, findings: Finding[]): Dimension | undefined {

@@ -5,11 +5,11 @@ import { answerSchema } from './responses.ts';
 import { surveyStatusSchema } from './surveys.ts';
 
 export const liveTicketSchema = z
-  .strictObject({ ticket: z.string(), expiresIn: z.number().int().min(1).optional().describe('Seconds that it can be used, once') })
+  .strictObject({ ticket: z.string(), expiresInSeconds: z.number().int().min(1).describe('How long it can be used, once') })
   .meta({ id: 'LiveTicket', description: 'Opens the WebSocket: `{base_url}/live?ticket=…`.' });
 
-export const liveChannels = ['responses', 'analytics', 'status'] as const;
-const channelSchema = z.enum(liveChannels);
+export const liveChannels = ['responses', 'analytics', 'status', 'jobs'] as const;
+export const channelSchema = z.enum(liveChannels);
 
 /** What a client may send over the WebSocket. */
 export const liveClientMessageSchema = z
@@ -41,7 +41,10 @@ export const liveServerMessageSchema = z
     }),
     surveyAnalyticsSchema.extend({ type: z.literal('analytics'), surveyId: idSchema }),
     z.strictObject({ type: z.literal('status'), surveyId: idSchema, status: surveyStatusSchema, reason: z.string().nullable() }),
-    z.strictObject({ type: z.literal('lagged'), surveyId: idSchema.optional(), skipped: countSchema }),
+    z.strictObject({ type: z.literal('job'), surveyId: idSchema, kind: z.enum(['export', 'ai']), id: z.string(), status: z.string(), progress: z.number().min(0).max(1) }),
+    z.strictObject({ type: z.literal('lagged'), surveyId: idSchema, skipped: countSchema.describe('Responses set aside while the client was too slow; they follow') }),
+    z.strictObject({ type: z.literal('missed'), surveyId: idSchema, from: timeSchema, to: timeSchema }).describe('The cursor was too old: what was stored in this time is not replayed; read it as a list'),
+    z.strictObject({ type: z.literal('reconnect'), afterMs: z.number().int().min(0) }).describe('The service stops: come back after this time, with the last cursor'),
     z.strictObject({ type: z.literal('pong') }),
     z.strictObject({ type: z.literal('error'), code: z.string(), message: z.string(), surveyId: idSchema.optional() }),
   ])

@@ -1,0 +1,77 @@
+import type { Metrics } from '../../metrics.ts';
+import type { Principal } from '../principal.ts';
+import type { OpenBody } from '../reply.ts';
+import type { Hub, Member } from './hub.ts';
+import type { Frame, Outlet } from './outlet.ts';
+import { createSession, type Session, type SessionDeps } from './session.ts';
+
+export interface EventStreamDeps extends SessionDeps {
+  hub: Hub;
+  metrics: Pick<Metrics, 'liveSent' | 'liveLagged' | 'liveConnected'>;
+}
+
+/** The server cuts a quiet connection after about ten seconds, so there is a sign of life more often. */
+const heartbeatMs = 5000;
+/** A client that takes nothing for so long has gone. */
+const stalledAtMostMs = 60_000;
+
+/** Server-sent events over an open body; gives its session. It ends with the last subscription. */
+export function openEventStream(deps: EventStreamDeps, principal: Principal, body: OpenBody): Session {
+  const { outlet, stalledMs } = bodyOutlet(body);
+  const session = createSession(deps, principal, outlet);
+  const member: Member = {
+    session,
+    expire: () => body.end(),
+    goAway(afterMs) {
+      body.write(`retry: ${afterMs}\n\n`);
+      body.end();
+    },
+    dropped: () => body.end(),
+  };
+  const heart = setInterval(() => (stalledMs() > stalledAtMostMs ? body.close() : outlet.isCongested || body.write(':\n\n')), heartbeatMs);
+  deps.hub.add(member);
+  deps.metrics.liveConnected('sse', 1);
+  let isOpen = true;
+  body.onEnd(() => {
+    if (!isOpen) return;
+    isOpen = false;
+    clearInterval(heart);
+    session.close();
+    deps.hub.remove(member);
+    deps.metrics.liveConnected('sse', -1);
+  });
+  return session;
+}
+
+const lines = ({ type, text, cursor }: Frame): string => `${cursor === undefined ? '' : `id: ${cursor}\n`}event: ${type}\ndata: ${text}\n\n`;
+
+function bodyOutlet(body: OpenBody): { outlet: Outlet; stalledMs(): number } {
+  let stalledAt: number | undefined;
+  let waiting: (() => void)[] = [];
+  const write = (text: string) => {
+    if (!body.write(text)) stalledAt ??= performance.now();
+  };
+  const release = () => {
+    stalledAt = undefined;
+    const all = waiting;
+    waiting = [];
+    for (const go of all) go();
+  };
+  body.onWritable(() => {
+    // What the server holds back only moves when something is written.
+    if (body.write(':\n\n')) release();
+    else if (stalledAt !== undefined) stalledAt = performance.now();
+  });
+  body.onEnd(release);
+  const outlet: Outlet = {
+    write: (frames) => write(frames.map(lines).join('')),
+    get isCongested() {
+      return stalledAt !== undefined && !body.isOver;
+    },
+    get isOver() {
+      return body.isOver;
+    },
+    room: () => (stalledAt === undefined || body.isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+  };
+  return { outlet, stalledMs: () => (stalledAt === undefined ? 0 : performance.now() - stalledAt) };
+}

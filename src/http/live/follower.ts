@@ -1,0 +1,82 @@
+import { isBehind, type LivePosition } from '../../domain/live-cursor.ts';
+import type { Log } from '../../log.ts';
+import type { LiveEvent } from './events.ts';
+import type { Feed } from './feed.ts';
+import type { Outlet } from './outlet.ts';
+
+export interface FollowerDeps {
+  feed: Feed;
+  outlet: Outlet;
+  /** Told when a client that was too slow has room again: how many events were set aside. They follow. */
+  lagged(surveyId: string, skipped: number): void;
+  sent(count: number): void;
+  log: Log;
+}
+
+const retryMs = 500;
+
+/**
+ * Brings one survey's responses to one client, from a position on: reads the past from the stream, joins the live feed where the two
+ * meet, and falls back to reading when the client is too slow. Each event is sent once, in order.
+ */
+export function createFollower({ feed, outlet, lagged, sent, log }: FollowerDeps, surveyId: string, from: LivePosition) {
+  let position = from;
+  let setAside = 0;
+  let isOver = false;
+
+  const send = (events: readonly LiveEvent[]): void => {
+    const last = events.at(-1);
+    if (!last) return;
+    outlet.write(events);
+    sent(events.length);
+    position = last.position;
+  };
+
+  const deliver = (events: readonly LiveEvent[]): void => {
+    const [first] = events;
+    const fresh = first && isBehind(first.position, position) ? events : events.filter((event) => isBehind(event.position, position));
+    if (fresh.length === 0) return;
+    if (setAside === 0 && !outlet.isCongested) return send(fresh);
+    if (setAside === 0) void recover();
+    setAside += fresh.length;
+  };
+
+  const recover = async (): Promise<void> => {
+    await outlet.room();
+    feed.detach(surveyId, deliver);
+    if (isOver || outlet.isOver) return;
+    lagged(surveyId, setAside);
+    setAside = 0;
+    await catchUp();
+  };
+
+  /** Reads until the feed can be joined without a gap. */
+  const catchUp = async (): Promise<void> => {
+    while (!isOver && !outlet.isOver) {
+      await outlet.room();
+      try {
+        const page = await feed.read(surveyId, position);
+        if (isOver || outlet.isOver) return;
+        send(page.events);
+        position = page.end;
+        // Joined at once, before anything else can run: the feed hands on what comes behind.
+        if (page.isLast && feed.attach(surveyId, deliver, position)) return;
+      } catch (error) {
+        log.warn({ err: error, surveyId }, 'missed responses could not be read yet');
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
+      }
+    }
+  };
+
+  return {
+    start(): void {
+      void catchUp();
+    },
+    stop(): void {
+      isOver = true;
+      feed.detach(surveyId, deliver);
+    },
+  };
+}
+
+export type Follower = ReturnType<typeof createFollower>;

@@ -1,0 +1,177 @@
+import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket, us_socket_context_t } from 'uWebSockets.js';
+import { Problem, unavailable, validationProblem } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { Metrics } from '../../metrics.ts';
+import type { Tickets } from '../../stores/redis/tickets.ts';
+import { limitKeyOf } from '../client-address.ts';
+import type { Limits } from '../limits.ts';
+import type { People } from '../people.ts';
+import type { Principal } from '../principal.ts';
+import { openReply } from '../reply.ts';
+import { createConversation, type Conversation } from './conversation.ts';
+import type { Hub, Member } from './hub.ts';
+import { frameOf, type Frame, type Outlet } from './outlet.ts';
+import { createSession, type SessionDeps } from './session.ts';
+
+export interface SocketDeps extends SessionDeps {
+  hub: Hub;
+  tickets: Tickets<Principal>;
+  people: Pick<People, 'current'>;
+  limits: Pick<Limits, 'consume'>;
+  addressOf(socketAddress: string, forwardedFor: string | undefined): string;
+  /** Origins whose pages may connect, besides the service's own. */
+  origins: readonly string[];
+  isDraining(): boolean;
+  metrics: Pick<Metrics, 'liveSent' | 'liveLagged' | 'liveConnected'>;
+  log: Log;
+}
+
+export const subprotocol = 'survey.v1';
+
+/** uWS ends the process on an idle time-out between 1 and 7 or above 960. Pings go out by themselves, so half-open connections end here. */
+const idleTimeoutSeconds = 60;
+const frameAtMostBytes = 16 * 1024;
+/** Above this nothing but short notices is written to a client. */
+const congestedBytes = 64 * 1024;
+/** A client that reads nothing and still makes the service answer is cut off here. */
+const backlogAtMostBytes = 1024 * 1024;
+
+interface Link {
+  principal: Principal;
+  port: Port | undefined;
+}
+
+interface Port {
+  conversation: Conversation;
+  member: Member;
+  drained(): void;
+  closed(): void;
+}
+
+/** The WebSocket `/live`: a ticket opens it, then client and session talk. */
+export function addLiveSocket(app: Pick<TemplatedApp, 'ws'>, path: string, deps: SocketDeps): void {
+  app.ws<Link>(path, {
+    maxPayloadLength: frameAtMostBytes, idleTimeout: idleTimeoutSeconds, sendPingsAutomatically: true, maxBackpressure: backlogAtMostBytes, closeOnBackpressureLimit: 1,
+    upgrade: (res, req, context) => void receive(deps, res, req, context),
+    open: (ws) => {
+      ws.getUserData().port = openPort(deps, ws);
+    },
+    message: (ws, bytes, isBinary) => ws.getUserData().port?.conversation.hear(Buffer.from(bytes).toString(), isBinary),
+    drain: (ws) => ws.getUserData().port?.drained(),
+    close: (ws) => ws.getUserData().port?.closed(),
+  });
+}
+
+interface Knock {
+  ticket: string;
+  address: string;
+  protocols: string[];
+  origin: string;
+  host: string;
+}
+
+async function receive(deps: SocketDeps, res: HttpResponse, req: HttpRequest, context: us_socket_context_t): Promise<void> {
+  const reply = openReply(res);
+  const knock: Knock = {
+    ticket: req.getQuery('ticket') ?? '',
+    address: deps.addressOf(Buffer.from(res.getRemoteAddressAsText()).toString('latin1'), req.getHeader('x-forwarded-for') || undefined),
+    protocols: req.getHeader('sec-websocket-protocol').split(',').map((name) => name.trim()),
+    origin: req.getHeader('origin'),
+    host: req.getHeader('host'),
+  };
+  const [key, extensions] = [req.getHeader('sec-websocket-key'), req.getHeader('sec-websocket-extensions')];
+  try {
+    const principal = await admit(deps, knock);
+    if (reply.isOver) return;
+    res.cork(() => res.upgrade<Link>({ principal, port: undefined }, key, subprotocol, extensions, context));
+  } catch (error) {
+    if (!(error instanceof Problem)) deps.log.error({ err: error }, 'a WebSocket could not be opened');
+    const problem = error instanceof Problem ? error : new Problem('INTERNAL_ERROR');
+    const headers = [['content-type', 'application/json; charset=utf-8'], ['cache-control', 'no-store'], ...problem.headers] as const;
+    reply.send(problem.status, headers, JSON.stringify({ success: false, message: problem.message, code: problem.code }));
+  }
+}
+
+/** Who knocks; throws a Problem for whom the door stays shut. What costs nothing is looked at before the ticket is used up. */
+async function admit(deps: SocketDeps, { ticket, address, protocols, origin, host }: Knock): Promise<Principal> {
+  if (deps.isDraining()) throw unavailable('The service is stopping', 1);
+  if (!protocols.includes(subprotocol)) throw validationProblem([{ path: 'Sec-WebSocket-Protocol', message: `must be ${subprotocol}` }]);
+  if (origin !== '' && !isOwnOrigin(origin, host) && !deps.origins.includes(origin)) throw new Problem('FORBIDDEN', 'Pages of this origin may not connect');
+  const holder = await deps.tickets.redeem(ticket);
+  const principal = holder && (await deps.people.current(holder));
+  if (principal) return principal;
+  // Guessing is limited like calls without a valid token.
+  const standing = await deps.limits.consume('api', limitKeyOf(address));
+  if (!standing.isAllowed) throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: standing.retryAfterSeconds });
+  throw new Problem('UNAUTHORIZED', 'A valid ticket is needed; each can be used once');
+}
+
+function isOwnOrigin(origin: string, host: string): boolean {
+  try {
+    return new URL(origin).host === host;
+  } catch {
+    return false;
+  }
+}
+
+function openPort(deps: SocketDeps, ws: WebSocket<Link>): Port {
+  const { outlet, drained, ended } = socketOutlet(ws);
+  const session = createSession(deps, ws.getUserData().principal, outlet);
+  const close = (code: number, reason: string) => {
+    if (!outlet.isOver) ws.end(code, reason);
+  };
+  const member: Member = {
+    session,
+    expire: () => close(1008, 'The session is over'),
+    goAway(afterMs) {
+      session.tell(frameOf('reconnect', { afterMs }));
+      close(1012, 'The service restarts');
+    },
+  };
+  deps.hub.add(member);
+  deps.metrics.liveConnected('websocket', 1);
+  return {
+    conversation: createConversation({ session, close, log: deps.log }), member, drained,
+    closed() {
+      ended();
+      session.close();
+      deps.hub.remove(member);
+      deps.metrics.liveConnected('websocket', -1);
+    },
+  };
+}
+
+function socketOutlet(ws: WebSocket<Link>): { outlet: Outlet; drained(): void; ended(): void } {
+  let isOver = false;
+  let waiting: (() => void)[] = [];
+  const release = () => {
+    const all = waiting;
+    waiting = [];
+    for (const go of all) go();
+  };
+  const isCongested = () => !isOver && ws.getBufferedAmount() > congestedBytes;
+  const outlet: Outlet = {
+    write(frames: readonly Frame[]): void {
+      if (isOver) return;
+      // One system call for all of them.
+      ws.cork(() => {
+        for (const { bytes } of frames) if (!isOver) ws.send(bytes, false);
+      });
+    },
+    get isCongested() {
+      return isCongested();
+    },
+    get isOver() {
+      return isOver;
+    },
+    room: () => (isCongested() ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve()),
+  };
+  return {
+    outlet,
+    drained: () => void (isCongested() || release()),
+    ended() {
+      isOver = true;
+      release();
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { decodeLiveCursor } from '../../domain/live-cursor.ts';
+import { validationProblem } from '../../errors.ts';
+import { ticketSeconds, type Tickets } from '../../stores/redis/tickets.ts';
+import type { Channel, Session } from '../live/session.ts';
+import type { Principal } from '../principal.ts';
+import type { OpenBody } from '../reply.ts';
+import { created, route, type Route } from '../route.ts';
+import { channelSchema, liveTicketSchema } from '../schemas/live.ts';
+
+export interface LiveRoutesDeps {
+  tickets: Tickets<Principal>;
+  openEventStream(principal: Principal, body: OpenBody): Session;
+}
+
+const streamQuery = z.strictObject({
+  channels: z.string().transform((text) => text.split(',')).pipe(z.array(channelSchema).min(1)).default(['responses'])
+    .describe('Of `responses`, `analytics`, `status` and `jobs`, separated by commas'),
+  after: z.string().max(200).optional().describe('As the header Last-Event-ID, for clients that cannot set it'),
+});
+
+export function liveRoutes({ tickets, openEventStream }: LiveRoutesDeps): Route[] {
+  return [
+    route({
+      method: 'POST', path: '/live/tickets', tag: 'Live', summary: 'Get a ticket for the WebSocket', access: { kind: 'user' }, limit: 'api',
+      reply: liveTicketSchema, replyStatus: 201,
+      handle: async ({ principal }) => created({ ticket: await tickets.issue(principal), expiresInSeconds: ticketSeconds }),
+    }),
+    route({
+      method: 'GET', path: '/surveys/{id}/live', tag: 'Live', summary: 'Listen to a survey as server-sent events',
+      description: [
+        'Each event is named after the `type` of a LiveServerMessage, which is its data. Responses carry their cursor as `id`: sent back as `Last-Event-ID`, it replays what was missed.',
+        'The stream ends when the session ends, or the right to read the survey.',
+      ].join('\n\n'),
+      access: { kind: 'survey', right: 'read', by: 'id' }, limit: 'api', query: streamQuery, reply: null, replyMediaType: 'text/event-stream', replyStatus: 200,
+      handle: async ({ params, query, principal, header }) => {
+        const after = header('last-event-id') ?? query.after;
+        if (after !== undefined && !decodeLiveCursor(after)) throw validationProblem([{ path: 'Last-Event-ID', message: 'is not a cursor of this service' }]);
+        return { kind: 'events', begin: (body) => begin(openEventStream(principal, body), body, { surveyId: params['id'] ?? '', channels: query.channels, after }) };
+      },
+    }),
+  ];
+}
+
+function begin(session: Session, body: OpenBody, wish: { surveyId: string; channels: Channel[]; after: string | undefined }): void {
+  session.subscribe(wish).catch(() => {
+    // The survey went away between the route's own look and this one, or a store did: a client tries again and is told.
+    session.tellProblem('SERVICE_UNAVAILABLE', 'The stream could not begin', wish.surveyId);
+    body.end();
+  });
+}
