@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { parse } from 'csv-parse/sync';
+import exceljs from 'exceljs';
 import { createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
@@ -83,6 +84,34 @@ describe('exports', () => {
     assert.equal(rows[0].answers[0].option, 'Red');
     const lines = (await file({ format: 'NDJSON' })).text.trimEnd().split('\n').map((line) => JSON.parse(line));
     assert.deepEqual(lines, rows);
+  });
+
+  it('gives a workbook with typed cells, a frozen head and a summary', async () => {
+    const { bytes, record } = await file({ format: 'EXCEL', isComplete: true });
+    assert.equal(record.rowCount, sent);
+    const workbook = new exceljs.Workbook();
+    await workbook.xlsx.load(new Uint8Array(bytes).buffer);
+    assert.deepEqual(workbook.worksheets.map((sheet) => sheet.name), ['Responses', 'Summary']);
+    const sheet = workbook.worksheets[0];
+    assert.ok(sheet);
+    assert.equal(sheet.rowCount, sent + 1);
+    assert.deepEqual(sheet.views.map(({ state }) => state), ['frozen']);
+    const heads = new Map<string, number>();
+    sheet.getRow(1).eachCell((cell, column) => void heads.set(cell.text, column));
+    const cell = (heading: string, row = 2) => sheet.getRow(row).getCell(heads.get(heading) ?? 0);
+    assert.ok(cell('submittedAt').value instanceof Date);
+    assert.equal(cell('isComplete').value, true);
+    assert.equal(cell('Which colour?').value, 'Red');
+    assert.equal(cell('Which fruits? [Plum]').value, 0);
+    assert.equal(cell('Your age?', 5).value, 23);
+    assert.deepEqual(cell('Which day?').value, new Date('2024-02-29T00:00:00Z'));
+    assert.equal(cell('Your story?').value, 'It was\na long day, a good day.');
+    assert.equal(cell('A picture?').value, null);
+    const summary = workbook.worksheets[1];
+    const lines: unknown[][] = [];
+    summary?.eachRow((row) => void lines.push((Array.isArray(row.values) ? row.values : []).slice(1)));
+    assert.deepEqual(lines.find(([name]) => name === 'Responses'), ['Responses', sent]);
+    assert.deepEqual(lines.find(([name]) => name === 'Green'), ['Green', 3, 25]);
   });
 
   it('keeps to filters, dates, completeness and the columns asked for', async () => {

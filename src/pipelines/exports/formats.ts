@@ -1,11 +1,13 @@
 import type { ExportFormat } from '../../stores/postgres/exports.ts';
 import { writeCsv } from './csv.ts';
+import { writeExcel } from './excel/excel.ts';
 import { writeJson, writeNdjson } from './json.ts';
 import type { Writer } from './writer.ts';
 
 /** Who writes which format. */
 export const writers: Partial<Record<ExportFormat, Writer>> = {
   CSV: writeCsv,
+  EXCEL: writeExcel,
   JSON: writeJson,
   NDJSON: writeNdjson,
 };

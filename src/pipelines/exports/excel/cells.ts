@@ -1,0 +1,75 @@
+import type { CellValue, FileColumn } from '../layout.ts';
+import type { WorkbookTemplate } from './template.ts';
+
+/** What a cell may hold at most. */
+const mostCharacters = 32_767;
+// What XML 1.0 cannot carry, not even escaped.
+const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+const dayMs = 86_400_000;
+/** Day 0 of spreadsheets. */
+const epochMs = Date.UTC(1899, 11, 30);
+
+/** A text as a cell can hold it: without forbidden characters, whole characters only, at most 32,767 UTF-16 units. */
+export function cellText(text: string): string {
+  const allowed = text.toWellFormed().replace(forbidden, '');
+  if (allowed.length <= mostCharacters) return allowed;
+  const cut = allowed.slice(0, mostCharacters);
+  return cut.isWellFormed() ? cut : cut.slice(0, -1);
+}
+
+const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\r': '&#13;' };
+
+/** Escaped for XML; what looks like the escape of a character (_x0041_) is escaped itself, as spreadsheets would read it as one. */
+export function xmlText(text: string): string {
+  return cellText(text).replace(/[&<>\r]/g, (char) => escapes[char] ?? char).replace(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_');
+}
+
+const inline = (text: string): string => ` t="inlineStr"><is><t xml:space="preserve">${xmlText(text)}</t></is></c>`;
+const plain = (value: number): string => `><v>${value}</v></c>`;
+
+/** Writes the rest of a cell behind its place, or '' where there is none. Text is always a typed string: never a formula. */
+export type CellEnd = (value: CellValue) => string;
+
+export function cellEnd({ type, answer }: FileColumn, styles: WorkbookTemplate['styles']): CellEnd {
+  if (answer?.column.cell.kind === 'choice') return remembered(inline);
+  switch (type) {
+    case 'text':
+      return (value) => (typeof value === 'string' && value !== '' ? inline(value) : '');
+    case 'number':
+      return (value) => (typeof value === 'number' ? plain(value) : '');
+    case 'boolean':
+      return (value) => (value === null ? '' : ` t="b"><v>${value === true ? 1 : 0}</v></c>`);
+    case 'moment':
+      return (value) => (typeof value === 'number' ? ` s="${styles.moment}"${plain((value - epochMs) / dayMs)}` : '');
+    case 'date':
+      return remembered((text) => dayCell(text, styles.date));
+    case 'time':
+      return remembered((text) => ` s="${styles.time}"${plain(secondsOf(text) / 86_400)}`);
+  }
+}
+
+/** Spreadsheets know no day before 1900-03-01 that all of them agree on: such days stay text. */
+function dayCell(text: string, style: string): string {
+  const days = (Date.parse(`${text}T00:00:00Z`) - epochMs) / dayMs;
+  return days >= 61 ? ` s="${style}"${plain(days)}` : inline(text);
+}
+
+function secondsOf(text: string): number {
+  const [hours = 0, minutes = 0, seconds = 0] = text.split(':').map(Number);
+  return hours * 3600 + minutes * 60 + seconds;
+}
+
+const mostRemembered = 10_000;
+
+function remembered(write: (text: string) => string): CellEnd {
+  const known = new Map<CellValue, string>();
+  return (value) => {
+    if (typeof value !== 'string' || value === '') return '';
+    let end = known.get(value);
+    if (end === undefined) {
+      end = write(value);
+      if (known.size < mostRemembered) known.set(value, end);
+    }
+    return end;
+  };
+}

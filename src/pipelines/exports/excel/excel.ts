@@ -1,0 +1,87 @@
+import { PermanentFailure } from '../../../errors.ts';
+import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
+import type { FileColumn } from '../layout.ts';
+import type { Writer } from '../writer.ts';
+import { cellEnd } from './cells.ts';
+import { makeTemplate, type WorkbookTemplate } from './template.ts';
+import { createZip } from './zip.ts';
+
+const rowsOfSheet = 1_048_576;
+const columnsOfSheet = 16_384;
+
+/**
+ * A workbook: sheets of responses with a frozen head, and a summary. exceljs makes all but the rows; these are streamed into its
+ * sheets, because its own streaming writer keeps growing with the file and puts the time of day into it.
+ */
+export function createExcelWriter(rowsPerSheet = rowsOfSheet): Writer {
+  return async ({ survey, layout, createdAt, batches, summarise }, sink) => {
+    if (layout.columns.length > columnsOfSheet) throw new PermanentFailure(`A sheet has at most ${columnsOfSheet} columns, and the file would have ${layout.columns.length}: ask for fewer`);
+    const summary = await summarise();
+    const sheets = Math.max(1, Math.ceil(summary.totalResponses / (rowsPerSheet - 1)));
+    const template = await makeTemplate({ title: survey.title, createdAt, layout, summary, sheets });
+    const zip = createZip(sink, createdAt);
+    for (const { name, bytes } of template.parts) await zip.add(name, [bytes]);
+    const rows = createRows(batches, layout.columns, template.styles);
+    for (const { name, before, after } of template.sheets) await zip.add(name, sheetOf(before, rows.take(rowsPerSheet - 1), after));
+    await rows.end();
+    await zip.end();
+  };
+}
+
+export const writeExcel = createExcelWriter();
+
+async function* sheetOf(before: string, rows: AsyncIterable<string>, after: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(before);
+  for await (const text of rows) yield Buffer.from(text);
+  yield Buffer.from(after);
+}
+
+/** Deals the responses out over several sheets. */
+function createRows(batches: AsyncIterable<readonly ResponseRecord[]>, columns: readonly FileColumn[], styles: WorkbookTemplate['styles']) {
+  const source = batches[Symbol.asyncIterator]();
+  const write = rowWriter(columns, styles);
+  let rest: readonly ResponseRecord[] = [];
+  const next = async (): Promise<readonly ResponseRecord[]> => {
+    while (rest.length === 0) {
+      const turn = await source.next();
+      if (turn.done) return rest;
+      rest = turn.value;
+    }
+    return rest;
+  };
+  return {
+    async *take(most: number): AsyncGenerator<string> {
+      for (let taken = 0; taken < most; ) {
+        const batch = await next();
+        if (batch.length === 0) return;
+        const part = batch.slice(0, most - taken);
+        rest = batch.slice(part.length);
+        yield part.map((record, index) => write(record, taken + index + 2)).join('');
+        taken += part.length;
+      }
+    },
+    /** All rows were meant to find room: more of them than were counted must not be lost silently. */
+    async end(): Promise<void> {
+      if ((await next()).length > 0) throw new Error('there are more responses than were counted');
+    },
+  };
+}
+
+function rowWriter(columns: readonly FileColumn[], styles: WorkbookTemplate['styles']): (record: ResponseRecord, row: number) => string {
+  const cells = columns.map((column, index) => ({ start: `<c r="${letters(index)}`, read: column.read, end: cellEnd(column, styles) }));
+  return (record, row) => {
+    let text = `<row r="${row}">`;
+    for (const { start, read, end } of cells) {
+      const rest = end(read(record));
+      if (rest !== '') text += `${start}${row}"${rest}`;
+    }
+    return `${text}</row>`;
+  };
+}
+
+/** A, B, … Z, AA … */
+function letters(index: number): string {
+  let name = '';
+  for (let left = index; left >= 0; left = Math.floor(left / 26) - 1) name = String.fromCharCode(65 + (left % 26)) + name;
+  return name;
+}

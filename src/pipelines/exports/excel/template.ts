@@ -1,0 +1,106 @@
+import exceljs from 'exceljs';
+import type { Layout } from '../layout.ts';
+import { tableOf, type QuestionTable } from '../tables.ts';
+import type { Summary } from '../summary.ts';
+import { cellText } from './cells.ts';
+import { readZip } from './zip.ts';
+
+export interface TemplateOptions {
+  title: string;
+  createdAt: Date;
+  layout: Layout;
+  summary: Summary;
+  /** How many sheets the responses need. */
+  sheets: number;
+}
+
+/** Everything of a workbook but the rows of its responses. */
+export interface WorkbookTemplate {
+  /** Files of the archive as they are. */
+  parts: { name: string; bytes: Buffer }[];
+  /** Sheets of responses: what stands before and after the rows to come (from row 2). */
+  sheets: { name: string; before: string; after: string }[];
+  /** The style of a moment, of a day and of a time of day. */
+  styles: { moment: string; date: string; time: string };
+}
+
+const responsesName = 'Responses';
+const formats = { moment: 'yyyy-mm-dd hh:mm:ss.000', date: 'yyyy-mm-dd', time: 'hh:mm:ss' };
+
+/** Lets exceljs make the workbook with its summary, heads and styles; only rows of responses are left to be streamed into it. */
+export async function makeTemplate(options: TemplateOptions): Promise<WorkbookTemplate> {
+  const workbook = new exceljs.Workbook();
+  workbook.creator = 'survey-service';
+  workbook.created = options.createdAt;
+  workbook.modified = options.createdAt;
+  for (let sheet = 1; sheet <= options.sheets; sheet += 1) addResponses(workbook, options.layout, sheet);
+  addSummary(workbook, options);
+  const parts = readZip(Buffer.from(await workbook.xlsx.writeBuffer()));
+  const sheetName = (name: string) => Number(/^xl\/worksheets\/sheet(\d+)\.xml$/.exec(name)?.[1] ?? 0);
+  const isResponses = (name: string) => sheetName(name) >= 1 && sheetName(name) <= options.sheets;
+  const sheets = parts.filter(({ name }) => isResponses(name)).map(({ name, bytes }) => ({ name, ...split(bytes.toString('utf8')) }));
+  const [styles] = sheets.map(({ styles }) => styles);
+  if (!styles) throw new Error('the workbook has no sheet for responses');
+  return { parts: parts.filter(({ name }) => !isResponses(name)), sheets, styles };
+}
+
+function addResponses(workbook: exceljs.Workbook, { columns }: Layout, number: number): void {
+  const sheet = workbook.addWorksheet(number === 1 ? responsesName : `${responsesName} ${number}`, { views: [{ state: 'frozen', ySplit: 1 }] });
+  const head = sheet.getRow(1);
+  for (const [index, { heading, type }] of columns.entries()) {
+    const cell = head.getCell(index + 1);
+    cell.value = cellText(heading);
+    cell.font = { bold: true };
+    cell.alignment = { vertical: 'top', wrapText: true };
+    sheet.getColumn(index + 1).width = type === 'moment' ? 23 : Math.min(40, Math.max(10, [...heading].length));
+  }
+  // A row that shows the styles; it is cut out again.
+  for (const [index, format] of Object.values(formats).entries()) {
+    const cell = sheet.getRow(2).getCell(index + 1);
+    cell.value = 0;
+    cell.numFmt = format;
+  }
+}
+
+/** Cuts a sheet where the rows belong; exceljs writes the head as row 1 and the row of styles as row 2. */
+function split(xml: string): { before: string; after: string; styles: WorkbookTemplate['styles'] } {
+  const found = /<row r="2"[^>]*>(.*?)<\/row>/s.exec(xml);
+  if (!found) throw new Error('the sheet has no row of styles');
+  const [moment = '', date = '', time = ''] = [...(found[1] ?? '').matchAll(/ s="(\d+)"/g)].map((match) => match[1] ?? '');
+  const before = xml.slice(0, found.index).replace(/<dimension [^>]*\/>/, '');
+  return { before, after: xml.slice(found.index + found[0].length), styles: { moment, date, time } };
+}
+
+function addSummary(workbook: exceljs.Workbook, { title, createdAt, summary }: TemplateOptions): void {
+  const sheet = workbook.addWorksheet('Summary');
+  sheet.getColumn(1).width = 48;
+  const bold = { bold: true };
+  sheet.addRow([cellText(title)]).font = { bold: true, size: 14 };
+  sheet.addRow(['Made', createdAt]).getCell(2).numFmt = formats.moment;
+  sheet.addRow(['Responses', summary.totalResponses]);
+  sheet.addRow(['Complete', summary.completeResponses]);
+  sheet.addRow(['Completion rate, %', summary.completionRate]);
+  sheet.addRow(['Mean duration, seconds', summary.averageDuration]);
+  sheet.getColumn(2).width = 24;
+  for (const table of summary.questions.map(tableOf)) {
+    sheet.addRow([]);
+    const head = sheet.addRow([cellText(table.question.text)]);
+    head.font = bold;
+    sheet.addRow(['Answered', table.answered]);
+    sheet.addRow(['Skipped', table.skipped]);
+    for (const { name, value } of table.figures) sheet.addRow([cellText(name), Number.isNaN(Number(value)) ? value : Number(value)]);
+    addLines(sheet, table);
+  }
+}
+
+function addLines(sheet: exceljs.Worksheet, { lines, heading }: QuestionTable): void {
+  const [first] = lines;
+  if (!first || first.cells.length === 0) return;
+  if (lines.length > 1 || first.label !== '') {
+    sheet.addRow([heading, ...first.cells.map(({ label }) => cellText(label))]).font = { italic: true };
+    for (const { label, cells } of lines) sheet.addRow([cellText(label), ...cells.map(({ count }) => count)]);
+    return;
+  }
+  sheet.addRow([heading, 'Count', 'Percent']).font = { italic: true };
+  for (const { label, count, percent } of first.cells) sheet.addRow([cellText(label), count, percent]).getCell(3).numFmt = '0.0';
+}

@@ -1,0 +1,77 @@
+import { otherCategory } from '../../domain/questions/choice.ts';
+import { otherValue, type ChartKind, type TypeStatistic } from '../../domain/questions/contract.ts';
+import { registry } from '../../domain/questions/registry.ts';
+import type { Question } from '../../domain/survey.ts';
+import type { Summary } from './summary.ts';
+
+/** A share of answers: `percent` is of those who answered the question, or its row. */
+export interface TableCell {
+  label: string;
+  count: number;
+  percent: number;
+}
+
+/** The figures of one question, ready to be drawn or written. */
+export interface QuestionTable {
+  question: Question;
+  chart: ChartKind;
+  answered: number;
+  skipped: number;
+  /** Means and the like, in the order in which they are read; percentages and scores with one decimal, others with at most two. */
+  figures: { name: string; value: string }[];
+  /** One line for most types; a line a row of a MATRIX or an item of a RANKING. All lines have the same labels. */
+  lines: { label: string; cells: TableCell[] }[];
+  nps: TypeStatistic['nps'];
+  /** What the cells count. */
+  heading: string;
+}
+
+type QuestionSummary = Summary['questions'][number];
+const wordsShown = 15;
+const keysShown = 40;
+
+/** Turns a question's statistic into lines of labelled counts, without asking for its type. */
+export function tableOf({ question, statistic }: QuestionSummary): QuestionTable {
+  const { responseCount: answered, skippedCount: skipped, topWords, nps } = statistic;
+  const base = { question, answered, skipped, nps, chart: registry[question.type].chart, figures: figuresOf(question, statistic) };
+  if (topWords) return { ...base, heading: 'Word', lines: [{ label: '', cells: topWords.slice(0, wordsShown).map(({ word, count }) => cellOf(word, count, answered)) }] };
+  const entries = Object.entries(statistic.distribution);
+  const nested = entries.flatMap(([key, value]) => (typeof value === 'number' ? [] : [{ label: lineLabel(question, key), counts: value }]));
+  if (nested.length > 0) return { ...base, heading: question.rows.length > 0 ? 'Answer' : 'Rank', lines: alignedLines(question, nested) };
+  const cells = entries.flatMap(([key, count]) => (typeof count === 'number' ? [cellOf(answerLabel(question, key), count, answered)] : []));
+  return { ...base, heading: 'Answer', lines: [{ label: '', cells: cells.length > keysShown ? largest(cells) : cells }] };
+}
+
+const cellOf = (label: string, count: number, base: number): TableCell => ({ label, count, percent: base === 0 ? 0 : (count / base) * 100 });
+
+function largest(cells: readonly TableCell[]): TableCell[] {
+  return [...cells].sort((a, b) => b.count - a.count).slice(0, keysShown);
+}
+
+/** Lines that name different keys (a hidden option shows only where it was chosen) get the same ones. */
+function alignedLines(question: Question, nested: readonly { label: string; counts: Record<string, number> }[]): QuestionTable['lines'] {
+  const keys = [...new Set(nested.flatMap(({ counts }) => Object.keys(counts)))];
+  const nameOf = (key: string) => (question.rows.length > 0 ? answerLabel(question, key) : key);
+  return nested.map(({ label, counts }) => {
+    const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    return { label, cells: keys.map((key) => cellOf(nameOf(key), counts[key] ?? 0, total)) };
+  });
+}
+
+const lineLabel = ({ rows, options }: Question, key: string): string => [...rows, ...options].find(({ value }) => value === key)?.text ?? key;
+
+function answerLabel({ options }: Question, key: string): string {
+  return options.find(({ value }) => value === key)?.text ?? (key === otherValue ? otherCategory.text : key);
+}
+
+function figuresOf(question: Question, statistic: QuestionSummary['statistic']): QuestionTable['figures'] {
+  const { averageValue, medianValue, standardDeviation, minValue, maxValue, nps, topBox, bottomBox, averageRank, averageByRow } = statistic;
+  const named: [string, number | null | undefined, string?][] = [
+    ['NPS', nps?.score], ['Mean', averageValue], ['Median', medianValue], ['Standard deviation', standardDeviation], ['Minimum', minValue], ['Maximum', maxValue],
+    ['Top box', topBox?.percent, ' %'], ['Bottom box', bottomBox?.percent, ' %'],
+  ];
+  for (const [key, value] of Object.entries(averageRank ?? averageByRow ?? {})) named.push([`Mean of ${lineLabel(question, key)}`, value]);
+  return named.flatMap(([name, value, unit = '']) => (typeof value === 'number' ? [{ name, value: rounded(value) + unit }] : []));
+}
+
+export const rounded = (value: number): string => String(Math.round(value * 100) / 100);
