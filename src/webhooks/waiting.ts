@@ -73,7 +73,8 @@ async function inBatches(due: readonly Delivery[], held: ReadonlySet<string>, { 
   const known = [...new Set(due.flatMap((delivery) => delivery.batchId ?? []))];
   const whole = known.length === 0 ? [] : await deliveries.ofBatch(webhook.id, known);
   const messages = known.map((batchId) => ({ webhookId: batchId, isBatch: true, deliveries: whole.filter((delivery) => delivery.batchId === batchId && !held.has(delivery.id)) }));
-  const loose = due.filter((delivery) => delivery.batchId === null);
+  // In one order now and on every repetition, or the same webhook-id would carry another body.
+  const loose = due.filter((delivery) => delivery.batchId === null).sort((one, other) => (one.id < other.id ? -1 : 1));
   for (let at = 0; at < loose.length; at += batchSize) {
     const part = loose.slice(at, at + batchSize);
     const batchId = newId();

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { adminClient, createClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startService, type RunningService } from '../support/service.ts';
+import { sharedStores, type SharedStores } from '../support/stores.ts';
+import { startReceiver, type Answer, type Receiver } from '../support/webhook-receiver.ts';
+
+const allEvents = ['response.submitted', 'response.completed', 'survey.published', 'quota.reached'];
+
+describe('webhooks', () => {
+  let stores: SharedStores;
+  let service: RunningService;
+  let admin: Client;
+  const receivers: Receiver[] = [];
+
+  before(async () => {
+    stores = await sharedStores();
+    service = await startService({ env: { WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_RETRY_SCHEDULE_SECONDS: '1,1,1' } });
+    admin = await adminClient(service);
+  });
+  after(async () => {
+    await Promise.all(receivers.map((receiver) => receiver.close()));
+    await service?.stop();
+    await stores?.stop();
+  });
+
+  const receiverOf = async (answer?: Answer) => {
+    const receiver = await startReceiver(answer);
+    receivers.push(receiver);
+    return receiver;
+  };
+  const openSurvey = async (fields: object = {}) => {
+    const survey = await admin.create('/surveys', { title: 'Told of', ...fields });
+    const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'NUMBER', text: 'n' });
+    const answers = [{ questionId: question.id, numberValue: 1 }];
+    return { id: survey.id as string, answers, submit: async (body: object = {}) => (await admin.submit(survey.id, { answers, ...body })).body.data };
+  };
+  const deliveriesOf = async (webhookId: string, query = '') => (await admin.get(`/webhooks/${webhookId}/deliveries?limit=100${query}`)) as any[];
+
+  it('tell of all four events, each signed as Standard Webhooks says', async () => {
+    const receiver = await receiverOf();
+    const survey = await openSurvey({ responseQuota: 2 });
+    const hook = await admin.create('/webhooks', { url: receiver.url, events: allEvents, surveyId: survey.id });
+    assert.match(hook.secret, /^whsec_/);
+    await admin.post(`/surveys/${survey.id}/publish`);
+    const first = await survey.submit();
+    const second = await survey.submit();
+    await eventually(() => assert.equal(receiver.received.length, 6));
+    const told = receiver.verified(hook.secret);
+    const of = (event: string) => told.filter(({ content }) => content.event === event).map(({ content }) => content.data);
+    assert.deepEqual(new Set(of('response.submitted').map((data) => data.responseId)), new Set([first.responseId, second.responseId]));
+    assert.deepEqual(new Set(of('response.completed').map((data) => data.responseId)), new Set([first.responseId, second.responseId]));
+    assert.deepEqual(of('response.submitted')[0].surveyId, survey.id);
+    assert.deepEqual(of('survey.published').map(({ surveyId, title }) => ({ surveyId, title })), [{ surveyId: survey.id, title: 'Told of' }]);
+    assert.deepEqual(of('quota.reached').map(({ surveyId, quota, responseCount }) => ({ surveyId, quota, responseCount })), [{ surveyId: survey.id, quota: 2, responseCount: 2 }]);
+    assert.equal(new Set(told.map(({ id }) => id)).size, 6, 'ids differ');
+    const log = await eventually(async () => {
+      const found = await deliveriesOf(hook.id, '&status=DELIVERED');
+      assert.equal(found.length, 6);
+      return found;
+    });
+    assert.deepEqual(new Set(log.map((delivery) => delivery.id)), new Set(told.map(({ id }) => id)));
+    assert.deepEqual(Object.keys(log[0].attempts[0]).sort(), ['at', 'error', 'httpStatus', 'latencyMs', 'response']);
+    assert.equal(log[0].attempts[0].response, 'thanks');
+  });
+
+  it('tell of a saved response once, and of its completion once', async () => {
+    const receiver = await receiverOf();
+    const survey = await openSurvey({ status: 'ACTIVE' });
+    const hook = await admin.create('/webhooks', { url: receiver.url, events: allEvents, surveyId: survey.id });
+    const saved = await survey.submit({ isComplete: false });
+    await eventually(() => assert.equal(receiver.received.length, 1));
+    await survey.submit({ responseId: saved.responseId, resumeToken: saved.resumeToken, isComplete: false });
+    await survey.submit({ responseId: saved.responseId, resumeToken: saved.resumeToken });
+    await eventually(() => assert.equal(receiver.received.length, 2));
+    await survey.submit();
+    await eventually(() => assert.equal(receiver.received.length, 4));
+    assert.deepEqual(receiver.verified(hook.secret).filter(({ content }) => content.data.responseId === saved.responseId).map(({ content }) => content.event), ['response.submitted', 'response.completed']);
+  });
+
+  it('repeat a failed delivery under the same id until it succeeds, and log every attempt', async () => {
+    const receiver = await receiverOf(() => (receiver.received.length < 3 ? 500 : 204));
+    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });
+    const started = await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
+    assert.equal(started.status, 'PENDING');
+    const [delivery] = await eventually(async () => {
+      const found = await deliveriesOf(hook.id, '&status=DELIVERED');
+      assert.equal(found.length, 1);
+      return found;
+    });
+    assert.deepEqual(delivery.attempts.map((attempt: any) => attempt.httpStatus), [500, 500, 204]);
+    assert.deepEqual(new Set(receiver.received.map(({ id }) => id)), new Set([started.id]));
+    assert.equal(receiver.verified(hook.secret)[0]?.content.data.test, true);
+    const [a, b] = receiver.received;
+    assert.ok(b && a && b.atMs - a.atMs >= 750, 'the second attempt waits for the schedule');
+  });
+
+  it('give up when the schedule is used up, and send again when asked to', async () => {
+    const receiver = await receiverOf(() => 503);
+    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });
+    const { id } = await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
+    await eventually(async () => assert.deepEqual((await deliveriesOf(hook.id)).map(({ status, nextAttemptAt }) => ({ status, nextAttemptAt })), [{ status: 'FAILED', nextAttemptAt: null }]), 15_000);
+    assert.equal(receiver.received.length, 4);
+    receiver.answer = () => 200;
+    await admin.expect(202, 'POST', `/webhooks/${hook.id}/deliveries/${id}/redeliver`);
+    await eventually(async () => assert.equal((await deliveriesOf(hook.id, '&status=DELIVERED'))[0]?.attempts.length, 5));
+    const again = await admin.expect(202, 'POST', `/webhooks/${hook.id}/replay`, { since: new Date(Date.now() - 60_000).toISOString(), until: new Date().toISOString() });
+    assert.equal(again.deliveries, 1);
+    await eventually(() => assert.equal(receiver.received.length, 6));
+    assert.deepEqual(new Set(receiver.received.map((request) => request.id)), new Set([id]));
+  });
+
+  it('switch off an endpoint that says 410, and say why', async () => {
+    const receiver = await receiverOf(() => 410);
+    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });
+    await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
+    const off = await eventually(async () => {
+      const found = await admin.get(`/webhooks/${hook.id}`);
+      assert.equal(found.isActive, false);
+      return found;
+    });
+    assert.match(off.disabledReason, /410/);
+    assert.ok(off.disabledAt);
+    assert.equal(receiver.received.length, 1);
+    assert.equal((await admin.call('POST', `/webhooks/${hook.id}/test`)).body.details.reason, 'WEBHOOK_NOT_ACTIVE');
+    receiver.answer = () => 200;
+    assert.equal((await admin.put(`/webhooks/${hook.id}`, { isActive: true })).disabledReason, null);
+    await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
+    await eventually(() => assert.equal(receiver.received.length, 2));
+  });
+
+  it('leave an endpoint alone for as long as Retry-After asks, and follow no redirect', async () => {
+    const busy = await receiverOf((_received, reply) => void reply.writeHead(429, { 'retry-after': '3' }).end());
+    const elsewhere = await receiverOf();
+    const redirecting = await receiverOf((_received, reply) => void reply.writeHead(307, { location: elsewhere.url }).end());
+    const hooks = await Promise.all([busy, redirecting].map(({ url }) => admin.create('/webhooks', { url, events: ['survey.published'] })));
+    for (const hook of hooks) await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
+    await eventually(() => assert.ok(busy.received.length >= 2), 15_000);
+    const [a, b] = busy.received;
+    assert.ok(a && b && b.atMs - a.atMs >= 3000, 'Retry-After was honoured');
+    await eventually(async () => assert.match((await deliveriesOf(hooks[1]?.id ?? ''))[0].attempts[0].error, /redirect/));
+    assert.equal(elsewhere.received.length, 0);
+  });
+
+  it('sign with both secrets after a rotation', async () => {
+    const receiver = await receiverOf();
+    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });
+    const rotated = await admin.post(`/webhooks/${hook.id}/rotate-secret`);
+    assert.notEqual(rotated.secret, hook.secret);
+    await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
+    await eventually(() => assert.equal(receiver.received.length, 1));
+    for (const secret of [hook.secret, rotated.secret]) assert.equal(receiver.verified(secret).length, 1);
+    const other = new Webhook(`whsec_${Buffer.alloc(32).toString('base64')}`);
+    assert.throws(() => other.verify(receiver.received[0]?.body ?? '', receiver.received[0]?.headers ?? {}));
+    assert.equal('secret' in (await admin.get(`/webhooks/${hook.id}`)), false);
+  });
+
+  it('put many events into one request where the endpoint wants batches', async () => {
+    const receiver = await receiverOf(() => (receiver.received.length === 1 ? 500 : 200));
+    const survey = await openSurvey({ status: 'ACTIVE' });
+    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['response.completed'], surveyId: survey.id, batch: true });
+    const sent = await Promise.all(Array.from({ length: 150 }, () => survey.submit()));
+    const ids = () => new Set(receiver.verified(hook.secret).slice(1).flatMap(({ content }) => content.data.events.map((event: any) => event.data.responseId)));
+    await eventually(() => assert.deepEqual(ids(), new Set(sent.map((response) => response.responseId))));
+    assert.ok(receiver.received.length < 30, `${receiver.received.length} requests for 150 events`);
+    assert.ok(receiver.verified(hook.secret).every(({ content }) => content.event === 'batch' && content.data.events.length <= 100));
+    const [first] = receiver.received;
+    assert.ok(receiver.received.slice(1).some((request) => request.id === first?.id && request.body === first.body), 'the refused batch came again as it was');
+  });
+
+  it('are seen by nobody but their owner and an ADMIN, and hear only of what the owner may see', async () => {
+    const people = await Promise.all(['EDITOR', 'EDITOR', 'VIEWER'].map(async (role, n) => {
+      const email = `hook-${role.toLowerCase()}-${n}-${Date.now()}@example.com`;
+      await admin.create('/users', { email, password: 'long enough password', role });
+      const login = await createClient(service).call('POST', '/auth/login', { body: { email, password: 'long enough password' } });
+      return createClient(service, login.body.data.accessToken);
+    }));
+    const [ann, ben, vera] = people as [Client, Client, Client];
+    const receiver = await receiverOf();
+    const body = { url: receiver.url, events: ['response.completed'] };
+    const hook = await ann.create('/webhooks', body);
+    for (const [method, path] of [['GET', ''], ['PUT', ''], ['DELETE', ''], ['POST', '/rotate-secret'], ['POST', '/test'], ['GET', '/deliveries']] as const) {
+      const options = method === 'PUT' ? { body: { isActive: false } } : {};
+      assert.equal((await ben.call(method, `/webhooks/${hook.id}${path}`, options)).status, 404, `${method} ${path}`);
+      assert.equal((await vera.call(method, `/webhooks/${hook.id}${path}`, options)).status, 403, `${method} ${path}`);
+    }
+    assert.deepEqual(await ben.get('/webhooks'), []);
+    assert.equal((await ann.get('/webhooks')).length, 1);
+    assert.equal((await admin.get(`/webhooks/${hook.id}`)).id, hook.id);
+    const foreign = await openSurvey({ status: 'ACTIVE' });
+    assert.equal((await ann.call('POST', '/webhooks', { body: { ...body, surveyId: foreign.id } })).status, 404);
+    const own = await ann.create('/surveys', { title: 'Own', status: 'ACTIVE' });
+    const question = await ann.create(`/surveys/${own.id}/questions`, { type: 'NUMBER', text: 'n' });
+    await foreign.submit();
+    const response = await admin.submit(own.id, { answers: [{ questionId: question.id, numberValue: 1 }] });
+    await eventually(() => assert.ok(receiver.received.length > 0));
+    await foreign.submit();
+    await eventually(async () => assert.equal((await admin.get(`/surveys/${foreign.id}`)).responseCount, 2));
+    assert.deepEqual(receiver.verified(hook.secret).map(({ content }) => content.data), [{ surveyId: own.id, responseId: response.body.data.responseId }]);
+  });
+
+  it('tell in the payload that a response was deleted before its delivery', async () => {
+    const receiver = await receiverOf(() => (receiver.received.length < 2 ? 500 : 200));
+    const survey = await openSurvey({ status: 'ACTIVE' });
+    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['response.completed'], surveyId: survey.id });
+    const { responseId } = await survey.submit();
+    await eventually(() => assert.equal(receiver.received.length, 1));
+    await admin.remove(`/responses/${responseId}`);
+    await eventually(() => assert.equal(receiver.received.length, 2));
+    assert.deepEqual(receiver.verified(hook.secret).map(({ content }) => content.data.deleted), [undefined, true]);
+  });
+
+  it('refuse fields that they do not know and addresses that are none', async () => {
+    const good = { url: 'http://127.0.0.1:1/hook', events: ['survey.published'] };
+    const bad = [{ ...good, url: 'ftp://example.com' }, { ...good, url: 'nonsense' }, { ...good, url: 'http://me:secret@example.com/' }, { ...good, url: 'http://example.com/\r\nX: y' },
+      { ...good, events: [] }, { ...good, events: ['response.deleted'] }, { ...good, secret: 'whsec_mine' }, { ...good, ownerId: good.url }, { url: good.url }, { ...good, maxPerSecond: 0 }];
+    for (const body of bad) assert.equal((await admin.call('POST', '/webhooks', { body })).body.code, 'VALIDATION_ERROR', JSON.stringify(body));
+  });
+});

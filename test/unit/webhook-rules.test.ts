@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { decodeResponse, encodeResponse, encodeTombstone, type ResponseHead } from '../../src/domain/response-row.ts';
+import { newId } from '../../src/ids.ts';
+import type { NewDelivery } from '../../src/stores/postgres/webhook-deliveries.ts';
+import type { Listener } from '../../src/stores/postgres/webhooks.ts';
+import { createFanOut } from '../../src/webhooks/fan-out.ts';
+import { createPace } from '../../src/webhooks/pace.ts';
+import { nextAttemptAtMs, retryAfterMs } from '../../src/webhooks/schedule.ts';
+import type { Sent } from '../../src/webhooks/send.ts';
+import { makeSecret, signedHeaders } from '../../src/webhooks/sign.ts';
+import { judge, type Occasion } from '../../src/webhooks/verdict.ts';
+
+const contractSchedule = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
+const startMs = Date.UTC(2026, 0, 1);
+const dayMs = 86_400_000;
+
+describe('the schedule of attempts', () => {
+  it('keeps to the table within 20 %, and ends after it', () => {
+    for (const random of [0, 0.5, 0.999_999]) {
+      for (const [index, seconds] of contractSchedule.entries()) {
+        const at = nextAttemptAtMs({ tries: index + 1, scheduleSeconds: contractSchedule, nowMs: startMs, random });
+        const share = ((at ?? 0) - startMs) / (seconds * 1000);
+        assert.ok(Math.abs(share - (0.8 + 0.4 * random)) < 1e-3, `attempt ${index + 2}: ${share} of ${seconds} s`);
+      }
+    }
+    assert.equal(nextAttemptAtMs({ tries: contractSchedule.length + 1, scheduleSeconds: contractSchedule, nowMs: startMs, random: 0 }), undefined);
+  });
+
+  it('waits for as long as Retry-After asks, in seconds or until a date, at most a day', () => {
+    const after = (retryAfter: string) => (nextAttemptAtMs({ tries: 1, scheduleSeconds: [5], retryAfter, nowMs: startMs, random: 0.5 }) ?? 0) - startMs;
+    assert.equal(after('120'), 120_000);
+    assert.equal(after('1'), 5000, 'never sooner than the schedule');
+    assert.equal(after(new Date(startMs + 60_000).toUTCString()), 60_000);
+    assert.equal(after('999999999'), dayMs);
+    for (const nonsense of ['', 'soon', '-5', '0', '1e9', new Date(startMs - 1000).toUTCString()]) assert.equal(after(nonsense), 5000, nonsense);
+    assert.equal(retryAfterMs(undefined, startMs), undefined);
+  });
+});
+
+describe('the judgement of an attempt', () => {
+  const occasion: Occasion = { startedAtMs: startMs, nowMs: startMs + 20, tries: 0, scheduleSeconds: contractSchedule, random: 0.5, failingSince: null };
+  const reply = (status: number, retryAfter?: string): Sent => ({ kind: 'replied', status, response: 'x', retryAfter, latencyMs: 20 });
+
+  it('takes only 2xx for success', () => {
+    for (const status of [200, 201, 204, 299]) assert.equal(judge(reply(status), occasion).status, 'DELIVERED', String(status));
+    for (const status of [301, 302, 307, 308, 400, 401, 404, 429, 500, 502, 503]) {
+      const verdict = judge(reply(status), occasion);
+      assert.deepEqual([verdict.status, verdict.tries, verdict.nextAttemptAtMs], ['PENDING', 1, startMs + 20 + 5000], String(status));
+      assert.equal(verdict.attempt.httpStatus, status);
+    }
+    assert.equal(judge({ kind: 'failed', cause: 'timeout', error: 'late', status: 200, response: 'dri', latencyMs: 15_000 }, occasion).status, 'PENDING');
+  });
+
+  it('switches off at once on 410 and tries no more', () => {
+    const verdict = judge(reply(410), occasion);
+    assert.deepEqual([verdict.status, verdict.nextAttemptAtMs, verdict.result], ['FAILED', undefined, 'gone']);
+    assert.match(verdict.disableReason ?? '', /410/);
+  });
+
+  it('switches off after five days of nothing but failures, not before', () => {
+    const at = (days: number) => judge(reply(500), { ...occasion, failingSince: new Date(startMs - days * dayMs) }).disableReason;
+    assert.equal(at(4.99), undefined);
+    assert.match(at(5) ?? '', /five days/);
+    assert.equal(judge(reply(200), { ...occasion, failingSince: new Date(0) }).disableReason, undefined);
+  });
+
+  it('gives up after the last attempt of the schedule', () => {
+    assert.equal(judge(reply(500), { ...occasion, tries: contractSchedule.length - 1 }).status, 'PENDING');
+    assert.equal(judge(reply(500), { ...occasion, tries: contractSchedule.length }).status, 'FAILED');
+  });
+
+  it('leaves an endpoint alone that asks for a pause', () => {
+    assert.equal(judge(reply(429, '60'), occasion).pauseUntilMs, startMs + 20 + 60_000);
+    assert.equal(judge(reply(429), occasion).pauseUntilMs, undefined);
+  });
+});
+
+describe('signatures', () => {
+  const body = JSON.stringify({ event: 'survey.published', text: 'ünïcödé 🙂' });
+  const timestamp = Math.floor(Date.now() / 1000);
+
+  it('pass the independent library, for each of several secrets', () => {
+    for (let n = 0; n < 200; n += 1) {
+      const secrets = [makeSecret(), makeSecret()];
+      const text = JSON.stringify({ body, n });
+      const headers = signedHeaders({ webhookId: newId(), timestamp, body: text }, secrets);
+      for (const secret of secrets) assert.deepEqual(new Webhook(secret).verify(text, headers), { body, n });
+    }
+  });
+
+  it('fail for another body, id, time or secret', () => {
+    const secret = makeSecret();
+    const headers = signedHeaders({ webhookId: newId(), timestamp, body }, [secret]);
+    const verifier = new Webhook(secret);
+    assert.doesNotThrow(() => verifier.verify(body, headers));
+    assert.throws(() => verifier.verify(body.replace('published', 'publishee'), headers));
+    assert.throws(() => verifier.verify(body, { ...headers, 'webhook-id': newId() }));
+    assert.throws(() => verifier.verify(body, { ...headers, 'webhook-timestamp': String(timestamp + 1) }));
+    assert.throws(() => new Webhook(makeSecret()).verify(body, headers));
+    const stale = signedHeaders({ webhookId: newId(), timestamp: timestamp - 301, body }, [secret]);
+    assert.throws(() => verifier.verify(body, stale));
+  });
+});
+
+describe('the pace of an endpoint', () => {
+  it('spreads events evenly', async () => {
+    let nowMs = 0;
+    const starts: number[] = [];
+    const pace = createPace(() => nowMs, async (ms) => void (nowMs += ms));
+    for (let n = 0; n < 5; n += 1) {
+      await pace.turn(10);
+      starts.push(nowMs);
+    }
+    assert.deepEqual(starts, [0, 100, 200, 300, 400]);
+    await pace.turn(10, 50);
+    await pace.turn(10);
+    assert.equal(nowMs, 5500);
+  });
+});
+
+describe('fan-out of stored responses', () => {
+  const [surveyId, otherId, webhookId, batchHookId] = [newId(), newId(), newId(), newId()];
+  const head = (fields: Partial<ResponseHead>): ResponseHead => ({
+    surveyId, responseId: newId(), submittedAtMs: startMs, version: 1, surveyVersion: 1, isComplete: true, completedAtMs: startMs + 1, durationMs: -1, language: '', respondent: 'line\nbreak', metadata: {}, ...fields,
+  });
+  const encode = (fields: Partial<ResponseHead>) => encodeResponse(head(fields), { codes: [], numbers: [], texts: [] } as never);
+  const run = async (lines: string[], listeners: Listener[]) => {
+    const added: NewDelivery[] = [];
+    const deleted: (readonly string[])[] = [];
+    const fanOut = createFanOut({
+      webhooks: { listeners: async () => listeners },
+      deliveries: { add: async (rows) => void added.push(...rows), markDeleted: async (_hooks, keys) => void deleted.push(keys) },
+      hint: () => undefined, now: () => startMs, newId,
+    });
+    await fanOut.committed([{ surveyIds: [surveyId, otherId], rows: Buffer.from(lines.join('\n')) }]);
+    return { added, deleted };
+  };
+  const both = ['response.submitted', 'response.completed'];
+
+  it('tells of the first version and of the complete one, and of no other survey', async () => {
+    const lines = [encode({}), encode({ isComplete: false, completedAtMs: 0 }), encode({ version: 2, isComplete: false }), encode({ version: 3 }), encode({ surveyId: otherId })];
+    const { added } = await run(lines, [{ webhookId, surveyId, events: both, isBatch: false }]);
+    const expected = lines.slice(0, 4).map((line) => decodeResponse(line).head);
+    assert.deepEqual(added.map(({ event, data }) => [event, data['responseId']]), [
+      ['response.submitted', expected[0]?.responseId], ['response.completed', expected[0]?.responseId], ['response.submitted', expected[1]?.responseId], ['response.completed', expected[3]?.responseId],
+    ]);
+    assert.deepEqual(added.map(({ occurredAt }) => occurredAt.getTime() - startMs), [0, 1, 0, 1]);
+  });
+
+  it('gives the same cause the same key when a batch is told again', async () => {
+    const lines = [encode({}), encode({})];
+    const [once, again] = await Promise.all([1, 2].map(() => run(lines, [{ webhookId, surveyId, events: both, isBatch: false }])));
+    assert.deepEqual(once?.added.map((row) => row.eventKey), again?.added.map((row) => row.eventKey));
+    assert.equal(new Set(once?.added.map((row) => row.eventKey)).size, 4);
+  });
+
+  it('tells of deletions, and gives each endpoint only what it listens to', async () => {
+    const gone = newId();
+    const listeners = [{ webhookId, surveyId, events: ['response.completed'], isBatch: false }, { webhookId: batchHookId, surveyId, events: ['response.submitted'], isBatch: true }];
+    const { added, deleted } = await run([encode({}), encodeTombstone(surveyId, gone, startMs)], listeners);
+    assert.deepEqual(deleted, [[`submitted:${gone}`, `completed:${gone}`]]);
+    const told = new Map(added.map((row) => [row.webhookId, [row.event, row.nextAttemptAt.getTime() - startMs]]));
+    assert.deepEqual(told, new Map([[batchHookId, ['response.submitted', 1000]], [webhookId, ['response.completed', 0]]]));
+    assert.equal(added.length, 2);
+  });
+});
