@@ -27,13 +27,14 @@ export interface WebhookJobsDeps {
 
 const sweptAtOnce = 1000;
 const graceMs = 2000;
+const turnMs = 15_000;
 const keptMs = 30 * 86_400_000;
 
-/** Says that endpoints have work. A lost hint is made good by the sweeper within about a second. */
+/** Says that endpoints have work; `turn` tells apart hints that would otherwise count as one. A lost hint is made good by the sweeper within about a second. */
 export function createHint(jobs: JobSender, log: Log) {
-  return (webhookIds: readonly string[], delayMs: number): void => {
+  return (webhookIds: readonly string[], delayMs: number, turn = ''): void => {
     for (const webhookId of webhookIds)
-      jobs.add('webhooks', { webhookId }, { once: webhookId, delayMs }).catch((error: unknown) => log.debug({ err: error, webhookId }, 'the sweeper will find this endpoint'));
+      jobs.add('webhooks', { webhookId }, { once: webhookId + turn, delayMs }).catch((error: unknown) => log.debug({ err: error, webhookId }, 'the sweeper will find this endpoint'));
   };
 }
 
@@ -56,7 +57,11 @@ export function startWebhooks(deps: WebhookJobsDeps) {
     if ((await deliverer.drain(webhookId)) === 'more') hint([webhookId], 0);
   });
   const tasks: ScheduledTask[] = [
-    { name: 'find endpoints with work', everyMs: 1000, run: async () => hint(await webhooks.due(new Date(now()), sweptAtOnce), 0) },
+    {
+      // A job that died with its process keeps later hints back until it is found to be stalled: the sweeper's are not counted together with those.
+      name: 'find endpoints with work', everyMs: 1000,
+      run: async () => hint(await webhooks.due(new Date(now()), sweptAtOnce), 0, `.${Math.floor(now() / turnMs)}`),
+    },
     {
       name: 'measure webhooks', everyMs: 5000,
       run: async () => {
