@@ -32,8 +32,6 @@ export interface Service {
   stop(deadlineMs: number): Promise<void>;
 }
 
-const noUploads = { reserve: async () => new Map(), release: async () => undefined };
-
 /** Time kept for the pipelines' and stores' own end. */
 const afterHttpMs = 4000;
 
@@ -44,7 +42,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const secrets = createSecrets(settings.secretsKey ?? keptSecret(settings.dataDir, 'secrets-key'));
   const stores = await openStores({ urls, settings, log, metrics });
   const workers = createWorkers({ url: urls.redisJobs, log });
-  const core = createCore({ settings, stores, uploads: noUploads, metrics, secrets, log });
+  const core = createCore({ settings, stores, metrics, secrets, log });
   await core.listen();
   const users = createUserStore(stores.sql);
   const created = await ensureFirstAdmin({ users, hash: createPasswords().hash, newId: () => newId() }, { email: settings.adminEmail, password: settings.adminPassword });

@@ -5,13 +5,13 @@ import type { Secrets } from '../secrets.ts';
 import type { Settings } from '../settings.ts';
 import type { Stores } from '../stores/stores.ts';
 import { createReading } from './reading.ts';
-import { createSubmissions, type UploadReservations } from './submissions.ts';
+import { createUploads } from '../stores/uploads.ts';
+import { createSubmissions } from './submissions.ts';
 import { createSurveyActors } from './surveys.ts';
 
 export interface CoreOptions {
   settings: Settings;
   stores: Stores;
-  uploads: UploadReservations;
   metrics: Metrics;
   secrets: Secrets;
   log: Log;
@@ -20,7 +20,7 @@ export interface CoreOptions {
 const surveyChannel = 'survey:changed';
 
 /** What every role needs: the survey actors, and the ways to submit and to read. */
-export function createCore({ settings, stores, uploads, metrics, secrets, log }: CoreOptions) {
+export function createCore({ settings, stores, metrics, secrets, log }: CoreOptions) {
   const now = () => Date.now();
   const { surveys, intake, responses, stream, shards, messages } = stores;
   const actors = createSurveyActors({
@@ -28,12 +28,14 @@ export function createCore({ settings, stores, uploads, metrics, secrets, log }:
     countResponses: async (surveyId) => (await responses.countOf([surveyId])).get(surveyId) ?? { total: 0, complete: 0 },
     broadcast: (surveyId, revision) => messages.publish(surveyChannel, { surveyId, revision }),
   });
+  const reading = createReading({ responses, stream, shards });
+  const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: async (responseId) => (await reading.find(responseId)) !== undefined });
   const submit = createSubmissions({
     actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, now, newId: () => newId(), metrics,
     onBackgroundError: (error) => log.warn({ err: error }, 'a filled survey could not be closed yet; the ingest will'),
   });
   return {
-    actors, submit, now, reading: createReading({ responses, stream, shards }),
+    actors, submit, now, reading, uploads,
     /** Hears of changes that other processes make. */
     listen: () =>
       messages.subscribe(surveyChannel, ({ surveyId, revision }) => {

@@ -225,7 +225,7 @@ function tokenProblem({ submission, surveyToken }: SubmissionRequest, { survey }
 }
 
 /** Asks the actor; the clock is asked as well, since a timer may be a moment late. */
-function intakeProblem({ actor, survey }: HeldSurvey, nowMs: number): Problem | undefined {
+export function intakeProblem({ actor, survey }: HeldSurvey, nowMs: number): Problem | undefined {
   const snapshot = actor.getSnapshot();
   if (survey.endsAt !== null && nowMs >= survey.endsAt.getTime() && survey.status !== 'DRAFT') return conflict('SURVEY_ENDED', 'This survey has ended');
   if (survey.startsAt !== null && nowMs < survey.startsAt.getTime() && survey.status === 'ACTIVE') return conflict('SURVEY_NOT_OPEN_YET', 'This survey has not started yet');

@@ -8,6 +8,14 @@ export interface IncomingBody {
   whole(): Promise<Buffer>;
 }
 
+/** A body that is taken piece by piece. */
+export interface IncomingStream {
+  /** The pieces as they come, once. Throws PAYLOAD_TOO_LARGE past the limit, and when the client breaks off. The sender waits while nobody reads. */
+  pieces(): AsyncGenerator<Buffer>;
+  /** Lets the rest pass by unread. */
+  discard(): void;
+}
+
 /** Starts reading at once; must be called in the synchronous part of the request. */
 export function receiveBody(res: HttpResponse, limitBytes: number, declaredBytes: number | undefined): IncomingBody {
   if (declaredBytes !== undefined && declaredBytes > limitBytes) {
@@ -37,6 +45,66 @@ export function receiveBody(res: HttpResponse, limitBytes: number, declaredBytes
         if (outcome !== undefined) settle(outcome);
       }),
   };
+}
+
+/** Held back by a reader that is slow; then the sender is told to wait. */
+const piecesAtMostBytes = 512 * 1024;
+
+/** As `receiveBody`, for bodies that are too large to be held. `onAbort` tells when the client has gone. */
+export function receiveStream(res: HttpResponse, { limitBytes, declaredBytes, onAbort }: { limitBytes: number; declaredBytes: number | undefined; onAbort(listener: () => void): void }): IncomingStream {
+  const waiting: Buffer[] = [];
+  let [heldBytes, seenBytes] = [0, 0];
+  let [isPaused, isLastSeen, isUnwanted] = [false, false, false];
+  let problem: Problem | undefined = declaredBytes !== undefined && declaredBytes > limitBytes ? tooLarge(limitBytes) : undefined;
+  let wake: () => void = () => undefined;
+  const resume = () => {
+    if (isPaused) res.resume();
+    isPaused = false;
+  };
+  onAbort(() => {
+    isPaused = false;
+    if (!isLastSeen) problem ??= brokenOff();
+    wake();
+  });
+  res.onData((chunk, isLast) => {
+    isLastSeen ||= isLast;
+    seenBytes += chunk.byteLength;
+    if (seenBytes > limitBytes) problem ??= tooLarge(limitBytes);
+    if (!problem && !isUnwanted && chunk.byteLength > 0) {
+      // uWS takes the memory back on return, so every chunk is copied.
+      const bytes = Buffer.from(chunk.slice(0));
+      waiting.push(bytes);
+      heldBytes += bytes.length;
+      if (heldBytes > piecesAtMostBytes && !isPaused && !isLast) {
+        isPaused = true;
+        res.pause();
+      }
+    }
+    wake();
+  });
+  return {
+    async *pieces() {
+      for (;;) {
+        if (problem) throw problem;
+        const piece = waiting.shift();
+        if (piece) {
+          heldBytes -= piece.length;
+          if (heldBytes < piecesAtMostBytes / 2) resume();
+          yield piece;
+        } else if (isLastSeen) return;
+        else await new Promise<void>((resolve) => (wake = resolve));
+      }
+    },
+    discard() {
+      isUnwanted = true;
+      waiting.length = 0;
+      resume();
+    },
+  };
+}
+
+function brokenOff(): Problem {
+  return validationProblem([{ path: '', message: 'the body was broken off' }], 'The body was broken off');
 }
 
 function tooLarge(limitBytes: number): Problem {

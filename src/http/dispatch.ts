@@ -4,7 +4,7 @@ import type { Survey } from '../domain/survey.ts';
 import { isId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { assertJsonType, assertPlainNumbers, parseJson, type IncomingBody } from './body.ts';
+import { assertJsonType, assertPlainNumbers, parseJson, type IncomingBody, type IncomingStream } from './body.ts';
 import { limitKeyOf } from './client-address.ts';
 import type { Limits, Standing } from './limits.ts';
 import type { Authenticate, Principal } from './principal.ts';
@@ -33,6 +33,8 @@ export interface Arrival {
   address: string;
   requestId: string;
   body: IncomingBody | undefined;
+  /** Instead of `body`, for routes that take it piece by piece. */
+  stream: IncomingStream | undefined;
   reply: ReplyChannel;
 }
 
@@ -58,6 +60,8 @@ export function createDispatch(deps: DispatchDeps) {
       const problem = asProblem(error, deps.log, arrival);
       deps.metrics.refused(problem.code);
       return { outcome: problem, headers: headers() };
+    } finally {
+      arrival.stream?.discard();
     }
   };
 }
@@ -77,7 +81,7 @@ async function pass(deps: DispatchDeps, arrival: Arrival, passage: Passage, repl
   const { body, rawBody } = await readBody(arrival);
   const { survey, right } = principal ? await authorise(deps, arrival, principal) : {};
   const call = {
-    params, query, body, rawBody, address: arrival.address, requestId: arrival.requestId, reply: arrival.reply, replyHeaders,
+    params, query, body, rawBody, bodyPieces: () => arrival.stream?.pieces() ?? noPieces(), address: arrival.address, requestId: arrival.requestId, reply: arrival.reply, replyHeaders,
     header: (name: string) => arrival.headers.get(name), principal, survey, right,
   };
   // The schemas above have checked what the handler's own types promise; here they are forgotten.
@@ -122,6 +126,8 @@ function parseQuery(schema: z.ZodType, query: string): unknown {
 }
 
 const noBytes = Buffer.alloc(0);
+
+async function* noPieces(): AsyncGenerator<Buffer> {}
 
 async function readBody(arrival: Arrival): Promise<{ body: unknown; rawBody: Buffer }> {
   const { route } = arrival.match as Match;

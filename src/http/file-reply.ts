@@ -3,8 +3,9 @@ import type { Call, Outcome } from './route.ts';
 
 type Header = readonly [string, string];
 
-export interface FileToSend {
-  path: string;
+export type FileToSend = FileFacts & ({ path: string } | { read(first: number, last: number): AsyncIterable<Uint8Array> });
+
+export interface FileFacts {
   size: number;
   /** A strong validator without its quotes: the same as long as the bytes are the same. */
   etag: string;
@@ -33,7 +34,7 @@ export function replyWithFile(call: Pick<Call, 'header' | 'reply' | 'replyHeader
   const { first, last } = range === 'whole' ? { first: 0, last: file.size - 1 } : range;
   const headers: Header[] = [['content-type', file.mediaType], ['content-disposition', attachment(file.fileName)], ...standing];
   if (range !== 'whole') headers.push(['content-range', `bytes ${first}-${last}/${file.size}`]);
-  return { kind: 'stream', status: range === 'whole' ? 200 : 206, headers, source: bytesOf(file.path, first, last), totalBytes: last - first + 1 };
+  return { kind: 'stream', status: range === 'whole' ? 200 : 206, headers, source: 'path' in file ? bytesOf(file.path, first, last) : file.read(first, last), totalBytes: last - first + 1 };
 }
 
 function namesTag(header: string | undefined, etag: string): boolean {

@@ -11,6 +11,7 @@ import type { Settings } from '../settings.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import type { Stores } from '../stores/stores.ts';
 import { createGuard } from '../webhooks/guard.ts';
+import { aiRoutes } from './ai.ts';
 import { createSurveyAccess } from './access.ts';
 import { createAddressReader } from './client-address.ts';
 import { createDispatch, type SurveyAccess } from './dispatch.ts';
@@ -29,6 +30,7 @@ import { questionRoutes } from './routes/questions.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { submitRoute } from './routes/submit.ts';
 import { surveyRoutes } from './routes/surveys.ts';
+import { uploadRoutes } from './routes/uploads.ts';
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import { assertNativeServer, basePath, createServer, type Server } from './server.ts';
@@ -52,13 +54,13 @@ export async function createHttp(options: HttpOptions) {
   const limits = createLimits({ redis: stores.sharedRedis, auth: settings.rateLimits.auth, api: settings.rateLimits.api, processCount: settings.workers, log });
   const access = createSurveyAccess({
     surveys: stores.surveys,
-    lookups: { responseId: async (responseId) => (await core.reading.find(responseId))?.surveyId, exportId: stores.exports.surveyOf },
+    lookups: { responseId: async (responseId) => (await core.reading.find(responseId))?.surveyId, exportId: stores.exports.surveyOf, uploadId: core.uploads.surveyOf },
   });
   const rootRoutes = createRootRoutes(options, people, limits, () => server.isDraining);
   const addressOf = createAddressReader(settings.trustedProxies);
   const live = createLive({ stores, core, people, access, limits, metrics, addressOf, origins: settings.corsOrigins, log });
   await live.listen();
-  const ownRoutes = [...apiRoutes(options, people, limits), ...live.routes, ...endpointRoutes(options, access)];
+  const ownRoutes = [...apiRoutes(options, people, limits), ...live.routes, ...endpointRoutes(options, access), ...aiRoutes(options)];
   const document = () => createOpenApi({ routes: api.routes, rootRoutes, publicUrl: settings.publicUrl, version: packageVersion() });
   const api = createRouteTable([...ownRoutes, openApiRoute({ document })]);
   const server: Server = createServer({
@@ -99,7 +101,7 @@ function endpointRoutes({ settings, stores, core, jobs, secrets, log }: HttpOpti
   ];
 }
 
-function apiRoutes({ stores, core }: HttpOptions, people: People, limits: Limits): Route[] {
+function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limits: Limits): Route[] {
   const { surveys, responses, intake, totals, crosstab } = stores;
   const { actors, reading, responseCount, now } = core;
   const id = () => newId();
@@ -111,5 +113,6 @@ function apiRoutes({ stores, core }: HttpOptions, people: People, limits: Limits
     ...responseRoutes({ responses, reading, surveys, intake }),
     ...analyticsRoutes({ totals, crosstab, surveys }),
     ...exportRoutes({ exports: stores.exports, files: stores.exportFiles, surveys, now, newId: id }),
+    ...uploadRoutes({ uploads: core.uploads, actors, maxBytes: settings.uploadMaxBytes, now, newId: id }),
   ];
 }

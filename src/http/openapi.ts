@@ -111,7 +111,7 @@ function rightText(access: Access): string | undefined {
 }
 
 function requestBodyOf(route: DescribedRoute, book: SchemaBook): JsonSchema | undefined {
-  if (!route.body) return route.bodyKind === 'raw' ? { required: true, description: 'The file itself, with its Content-Type.', content: { '*/*': {} } } : undefined;
+  if (!route.body) return route.bodyKind === 'stream' ? { required: true, description: 'The file itself, with its Content-Type.', content: { '*/*': {} } } : undefined;
   const example = examples[`${route.method} ${route.path}`];
   return { required: route.isBodyOptional !== true, content: { 'application/json': { schema: book.body(route.body), ...(example !== undefined && { example }) } } };
 }

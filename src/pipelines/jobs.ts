@@ -103,6 +103,7 @@ function outboxHandlers({ stores, core }: JobsOptions, exportJobs: ExportJobs): 
         await exportJobs.removeOfSurvey(surveyId);
         await stores.intake.close(surveyId);
         await core.reading.settled(surveyId);
+        await core.uploads.removeOfSurvey(surveyId);
         await stores.responses.eraseSurvey(surveyId);
         await stores.intake.forget(surveyId);
       },
@@ -122,6 +123,7 @@ function tasks({ stores, core }: JobsOptions, purgeOutbox: () => Promise<void>):
       },
     },
     { name: 'erase deleted responses for good', everyMs: hourMs, run: async () => void (await stores.responses.eraseDeleted()) },
+    { name: 'remove uploads that nobody claimed', everyMs: hourMs, run: async () => void (await core.uploads.sweep()) },
     { name: 'forget delivered events', everyMs: hourMs, run: purgeOutbox },
   ];
 }

@@ -11,6 +11,7 @@ import { createPostgres } from './postgres/client.ts';
 import { createExportStore } from './postgres/exports.ts';
 import { migratePostgres } from './postgres/migrate.ts';
 import { createSurveyStore } from './postgres/surveys.ts';
+import { createUploadRows } from './postgres/uploads.ts';
 import { createDeliveryStore } from './postgres/webhook-deliveries.ts';
 import { createWebhookStore } from './postgres/webhooks.ts';
 import { createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
@@ -20,6 +21,7 @@ import { createMessages } from './redis/messages.ts';
 import { watchPressure } from './redis/pressure.ts';
 import { createShards } from './redis/shards.ts';
 import { createStream } from './redis/stream.ts';
+import { createDiskStorage } from './uploads/disk.ts';
 
 export interface StoreUrls {
   redis: string;
@@ -60,6 +62,8 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     deliveries: createDeliveryStore(sql),
     exports: createExportStore(sql),
     exportFiles: createExportFiles(settings.dataDir),
+    uploadRows: createUploadRows(sql),
+    uploadStorage: createDiskStorage(settings.dataDir),
     intake: createIntake({ redis: intakeRedis, shards, metrics }),
     stream: createStream(streamRedis),
     responses: createResponseStore({ clickhouse, ...placement }),

@@ -57,7 +57,7 @@ function headerParameters(route: Route): Parameter[] {
       header('Idempotency-Key', 'Makes repeats safe: the same key with the same body gives the same reply', { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' }),
       header('X-Survey-Token', 'The token of a PRIVATE survey'),
     ];
-  if (route.bodyKind === 'raw') return [header('X-Filename', 'The file’s name, percent-encoded if it is not plain ASCII')];
+  if (route.bodyKind === 'stream') return [header('X-Filename', 'The file’s name, percent-encoded UTF-8'), header('X-Survey-Token', 'The token of a PRIVATE survey')];
   if (route.replyMediaType === 'text/event-stream') return [header('Last-Event-ID', 'What was missed since is sent first')];
   return route.replyMediaType === 'application/octet-stream' ? [header('Range', 'One range of bytes')] : [];
 }

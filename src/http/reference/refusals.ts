@@ -36,6 +36,6 @@ function inputCodes(route: Route): ProblemCode[] {
   const takesBody = route.method === 'POST' || route.method === 'PUT';
   if (route.query || takesBody) codes.push('VALIDATION_ERROR');
   if (takesBody) codes.push('PAYLOAD_TOO_LARGE');
-  if (takesBody && (route.body || route.bodyKind === 'raw')) codes.push('UNSUPPORTED_MEDIA_TYPE');
+  if (takesBody && (route.body || route.bodyKind === 'stream')) codes.push('UNSUPPORTED_MEDIA_TYPE');
   return codes;
 }

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { intakeProblem } from '../../actors/submissions.ts';
+import type { HeldSurvey, SurveyActors } from '../../actors/surveys.ts';
+import type { Question } from '../../domain/survey.ts';
+import { Problem, notFound, validationProblem } from '../../errors.ts';
+import { isSameText } from '../../secrets.ts';
+import { inspectContent } from '../../stores/uploads/media-type.ts';
+import type { Uploads } from '../../stores/uploads.ts';
+import { replyWithFile } from '../file-reply.ts';
+import { created, route, type Route } from '../route.ts';
+import { uploadSchema } from '../schemas/uploads.ts';
+
+export interface UploadRoutesDeps {
+  uploads: Pick<Uploads, 'save' | 'find' | 'read'>;
+  actors: Pick<SurveyActors, 'lookUp'>;
+  /** The largest file that is ever taken. */
+  maxBytes: number;
+  now(): number;
+  newId(): string;
+}
+
+export function uploadRoutes(deps: UploadRoutesDeps): Route[] {
+  return [sendRoute(deps), downloadRoute(deps)];
+}
+
+function sendRoute({ uploads, actors, maxBytes, now, newId }: UploadRoutesDeps): Route {
+  return route({
+    method: 'POST', path: '/uploads/surveys/{surveyId}/questions/{questionId}', tag: 'Uploads', summary: 'Upload a file for an answer',
+    description: [
+      'Public. The body is the file itself. Its type is found by looking at the content, not at its name or Content-Type, which only chooses among kinds of plain text. The question’s `maxBytes` and `mimeTypes` hold; ' +
+        'without `mimeTypes` everything is taken but packed files and programs (415).',
+      'The answer names the `uploadId` as `textValue`. An upload belongs to this survey and question and to one response; unless a response claims it within 24 hours, it goes.',
+    ].join('\n\n'),
+    access: { kind: 'public' }, limit: 'api', bodyKind: 'stream', maxBodyBytes: maxBytes, reply: uploadSchema, replyStatus: 201,
+    handle: async (call) => {
+      const fileName = readFileName(call.header('x-filename'));
+      const held = await actors.lookUp(call.params['surveyId'] ?? '');
+      if (!held) throw notFound('survey');
+      const question = openQuestion(held, call.params['questionId'] ?? '', { token: call.header('x-survey-token'), nowMs: now() });
+      const limit = Math.min(maxBytes, Number(question.settings['maxBytes'] ?? maxBytes));
+      if (Number(call.header('content-length') ?? 0) > limit) throw tooLarge(limit);
+      const pieces = bounded(call.bodyPieces(), limit);
+      const { bytes, mimeType } = await inspectContent(pieces, { declared: call.header('content-type'), taken: typesOf(question) });
+      const id = newId();
+      const saved = await uploads.save({ id, surveyId: held.survey.id, questionId: question.id, fileName, mimeType }, bytes);
+      return created({ uploadId: id, ...saved });
+    },
+  });
+}
+
+function downloadRoute({ uploads }: UploadRoutesDeps): Route {
+  return route({
+    method: 'GET', path: '/uploads/{uploadId}', tag: 'Uploads', summary: 'Download an uploaded file', description: 'Always as an attachment. One range of bytes may be asked for.',
+    access: { kind: 'survey', right: 'read', by: 'uploadId' }, limit: 'api', reply: null, replyMediaType: 'application/octet-stream', replyStatus: 200,
+    handle: async (call) => {
+      const upload = await uploads.find(call.params['uploadId'] ?? '');
+      if (!upload) throw notFound('upload');
+      return replyWithFile(call, {
+        read: (first, last) => uploads.read(upload.id, first, last), size: upload.size, etag: upload.sha256, mediaType: upload.mimeType, fileName: upload.fileName,
+      });
+    },
+  });
+}
+
+/** The question, if it takes files now from who asks; the refusals are those of a submission. */
+function openQuestion(held: HeldSurvey, questionId: string, { token, nowMs }: { token: string | undefined; nowMs: number }): Question {
+  const { survey } = held;
+  const isTokenRight = survey.visibility === 'PUBLIC' || (token !== undefined && survey.accessToken !== null && isSameText(survey.accessToken, token));
+  if (!isTokenRight) throw new Problem('FORBIDDEN', 'This survey takes uploads only with its token');
+  const question = survey.questions.find(({ id, isHidden }) => id === questionId && !isHidden);
+  if (question?.type !== 'FILE_UPLOAD') throw notFound('question');
+  const problem = intakeProblem(held, nowMs);
+  if (problem) throw problem;
+  return question;
+}
+
+const typesOf = ({ settings }: Question): string[] | undefined => z.array(z.string()).optional().parse(settings['mimeTypes']);
+
+function tooLarge(limit: number): Problem {
+  return new Problem('PAYLOAD_TOO_LARGE', `The file is larger than ${limit} bytes`);
+}
+
+async function* bounded(pieces: AsyncGenerator<Buffer>, limit: number): AsyncGenerator<Buffer> {
+  let size = 0;
+  for await (const piece of pieces) {
+    size += piece.length;
+    if (size > limit) throw tooLarge(limit);
+    yield piece;
+  }
+}
+
+const longestName = 200;
+
+/** The last part of a percent-encoded name, without what could mislead a reader: control and direction marks, folders. */
+export function readFileName(header: string | undefined): string {
+  if (header === undefined) return 'upload';
+  if (header.length > 2000 || !/^[\x20-\x7e]*$/.test(header)) throw validationProblem([{ path: 'X-Filename', message: 'must be percent-encoded UTF-8 of at most 2000 characters' }]);
+  let name: string;
+  try {
+    name = decodeURIComponent(header);
+  } catch {
+    throw validationProblem([{ path: 'X-Filename', message: 'is not valid percent-encoded UTF-8' }]);
+  }
+  const last = name.split(/[/\\]/).at(-1) ?? '';
+  const clean = last.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '').trim().replace(/^\.+/, '');
+  return clean === '' ? 'upload' : [...clean].slice(-longestName).join('');
+}

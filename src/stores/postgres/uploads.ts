@@ -1,0 +1,109 @@
+import { withPostgres, type Sql } from './client.ts';
+
+export interface UploadRecord {
+  id: string;
+  surveyId: string;
+  questionId: string;
+  /** As the sender named it. */
+  fileName: string;
+  mimeType: string;
+  /** Bytes. */
+  size: number;
+  /** Of its bytes, in lower-case hex. */
+  sha256: string;
+  /** The response that it belongs to. */
+  responseId: string | null;
+}
+
+export type NewUpload = Omit<UploadRecord, 'responseId'> & { createdAt: Date };
+
+export function createUploadRows(sql: Sql) {
+  return {
+    add: (upload: NewUpload): Promise<void> =>
+      withPostgres(async () => {
+        await sql`
+          INSERT INTO uploads (id, survey_id, question_id, file_name, mime_type, size, sha256, created_at)
+          VALUES (${upload.id}, ${upload.surveyId}, ${upload.questionId}, ${upload.fileName}, ${upload.mimeType}, ${upload.size}, ${upload.sha256}, ${upload.createdAt})`;
+      }),
+
+    find: (id: string): Promise<UploadRecord | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<UploadRow[]>`SELECT * FROM uploads WHERE id = ${id}`;
+        return row && recordOf(row);
+      }),
+
+    ofSurvey: (surveyId: string, ids: readonly string[]): Promise<(UploadRecord & { claimedAt: Date | null })[]> =>
+      withPostgres(async () => (await sql<UploadRow[]>`SELECT * FROM uploads WHERE survey_id = ${surveyId} AND id = ANY(${ids as string[]}::uuid[])`).map((row) => ({ ...recordOf(row), claimedAt: row.claimed_at }))),
+
+    /** Holds those that are free, or this response's already, once more for it; gives those. */
+    hold: (surveyId: string, responseId: string, ids: readonly string[]): Promise<UploadRecord[]> =>
+      withPostgres(async () => {
+        const rows = await sql<UploadRow[]>`
+          UPDATE uploads SET response_id = ${responseId}, holds = holds + 1, claimed_at = coalesce(claimed_at, now())
+          WHERE survey_id = ${surveyId} AND id = ANY(${ids as string[]}::uuid[]) AND (response_id IS NULL OR response_id = ${responseId}) RETURNING *`;
+        return rows.map(recordOf);
+      }),
+
+    /** Takes one hold back; without any left the upload is free again. */
+    release: (responseId: string, ids: readonly string[]): Promise<void> =>
+      withPostgres(async () => {
+        await sql`
+          UPDATE uploads SET holds = holds - 1, response_id = CASE WHEN holds > 1 THEN response_id END, claimed_at = CASE WHEN holds > 1 THEN claimed_at END
+          WHERE response_id = ${responseId} AND id = ANY(${ids as string[]}::uuid[]) AND holds > 0 AND NOT is_kept`;
+      }),
+
+    /** Frees those that a response holds that never came to be. */
+    free: (responseId: string): Promise<void> =>
+      withPostgres(async () => void (await sql`UPDATE uploads SET response_id = NULL, holds = 0, claimed_at = NULL WHERE response_id = ${responseId} AND NOT is_kept`)),
+
+    /** Their responses are there. */
+    keep: (responseIds: readonly string[]): Promise<void> =>
+      withPostgres(async () => void (await sql`UPDATE uploads SET is_kept = true WHERE response_id = ANY(${responseIds as string[]}::uuid[])`)),
+
+    /** Responses that have held uploads since before that moment and were not seen yet. */
+    unsettled: (before: Date, limit: number): Promise<string[]> =>
+      withPostgres(async () => {
+        const rows = await sql<{ response_id: string }[]>`
+          SELECT DISTINCT response_id FROM uploads WHERE NOT is_kept AND response_id IS NOT NULL AND coalesce(claimed_at, created_at) < ${before} LIMIT ${limit}`;
+        return rows.map((row) => row.response_id);
+      }),
+
+    removeUnclaimed: (before: Date): Promise<string[]> =>
+      withPostgres(async () => idsOf(await sql<IdRow[]>`DELETE FROM uploads WHERE response_id IS NULL AND NOT is_kept AND coalesce(claimed_at, created_at) < ${before} RETURNING id`)),
+
+    removeOfResponses: (responseIds: readonly string[]): Promise<string[]> =>
+      withPostgres(async () => idsOf(await sql<IdRow[]>`DELETE FROM uploads WHERE response_id = ANY(${responseIds as string[]}::uuid[]) RETURNING id`)),
+
+    removeOfSurvey: (surveyId: string): Promise<string[]> => withPostgres(async () => idsOf(await sql<IdRow[]>`DELETE FROM uploads WHERE survey_id = ${surveyId} RETURNING id`)),
+
+    /** Of these ids, those that have a row. */
+    known: (ids: readonly string[]): Promise<string[]> => withPostgres(async () => idsOf(await sql<IdRow[]>`SELECT id FROM uploads WHERE id = ANY(${ids as string[]}::uuid[])`)),
+  };
+}
+
+export type UploadRows = ReturnType<typeof createUploadRows>;
+
+interface IdRow {
+  id: string;
+}
+
+const idsOf = (rows: readonly IdRow[]): string[] => rows.map((row) => row.id);
+
+interface UploadRow {
+  id: string;
+  survey_id: string;
+  question_id: string;
+  file_name: string;
+  mime_type: string;
+  size: number;
+  sha256: string;
+  response_id: string | null;
+  claimed_at: Date | null;
+}
+
+function recordOf(row: UploadRow): UploadRecord {
+  return {
+    id: row.id, surveyId: row.survey_id, questionId: row.question_id, fileName: row.file_name, mimeType: row.mime_type, size: row.size, sha256: row.sha256,
+    responseId: row.response_id,
+  };
+}

@@ -1,0 +1,97 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, open, opendir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { UploadStorage } from './storage.ts';
+
+const partEnding = '.part';
+const pieceBytes = 256 * 1024;
+
+/**
+ * Uploads in a folder of the data directory, 256 folders deep by the id's last two digits. Written under a name of its own, synced, then
+ * renamed: under its real name there is never half a file.
+ */
+export function createDiskStorage(dataDir: string): UploadStorage {
+  const root = join(dataDir, 'uploads');
+  const folderOf = (id: string) => join(root, id.slice(-2));
+  const pathOf = (id: string) => join(folderOf(id), id);
+  return {
+    async write(id, bytes) {
+      await mkdir(folderOf(id), { recursive: true, mode: 0o700 });
+      const part = `${pathOf(id)}.${randomBytes(6).toString('hex')}${partEnding}`;
+      try {
+        const stored = await writePart(part, bytes);
+        await rename(part, pathOf(id));
+        await syncFolder(folderOf(id));
+        return stored;
+      } catch (error) {
+        await rm(part, { force: true });
+        throw error;
+      }
+    },
+    read: (id, first, last) => readPieces(pathOf(id), first, last),
+    remove: (id) => rm(pathOf(id), { force: true }),
+    list: (before) => listOld(root, before),
+    async freeBytes() {
+      await mkdir(root, { recursive: true, mode: 0o700 });
+      const { bavail, bsize } = await statfs(root);
+      return bavail * bsize;
+    },
+  };
+}
+
+async function writePart(path: string, bytes: AsyncIterable<Uint8Array>) {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    const hash = createHash('sha256');
+    let size = 0;
+    for await (const piece of bytes) {
+      hash.update(piece);
+      size += piece.length;
+      for (let rest = piece; rest.length > 0; ) rest = rest.subarray((await file.write(rest)).bytesWritten);
+    }
+    await file.sync();
+    return { size, sha256: hash.digest('hex') };
+  } finally {
+    await file.close();
+  }
+}
+
+/** The rename itself must survive a power cut. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* readPieces(path: string, first: number, last: number): AsyncGenerator<Uint8Array> {
+  const file = await open(path, 'r');
+  try {
+    for (let at = first; at <= last; ) {
+      const piece = Buffer.allocUnsafe(Math.min(pieceBytes, last - at + 1));
+      const { bytesRead } = await file.read(piece, 0, piece.length, at);
+      if (bytesRead === 0) throw new Error('the file is shorter than it was');
+      at += bytesRead;
+      yield piece.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function* listOld(root: string, before: Date): AsyncGenerator<string> {
+  const folders = await opendir(root).catch(() => undefined);
+  if (!folders) return;
+  for await (const folder of folders) {
+    if (!folder.isDirectory()) continue;
+    for await (const file of await opendir(join(root, folder.name))) {
+      const path = join(root, folder.name, file.name);
+      const found = await stat(path).catch(() => undefined);
+      if (!found || found.mtime >= before) continue;
+      if (file.name.endsWith(partEnding)) await rm(path, { force: true });
+      else yield file.name;
+    }
+  }
+}

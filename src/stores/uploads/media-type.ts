@@ -1,0 +1,100 @@
+import { fileTypeFromBuffer } from 'file-type';
+import { Problem } from '../../errors.ts';
+
+export interface InspectedBytes {
+  /** The same bytes; throws UNSUPPORTED_MEDIA_TYPE as soon as they turn out to be of a type that is not taken. */
+  bytes: AsyncGenerator<Uint8Array>;
+  /** Final when all bytes have passed. */
+  mimeType(): string;
+}
+
+const headBytes = 64 * 1024;
+const unknownType = 'application/octet-stream';
+
+/** Packed files and programs: taken only where the author names their type. */
+const refusedUnlessNamed = new Set([
+  'application/zip', 'application/gzip', 'application/x-7z-compressed', 'application/vnd.rar', 'application/x-rar-compressed', 'application/x-tar', 'application/x-bzip2', 'application/x-xz',
+  'application/zstd', 'application/x-lz4', 'application/x-lzh-compressed', 'application/x-lzip', 'application/x-compress', 'application/x-cpio', 'application/x-unix-archive', 'application/x-ace-compressed',
+  'application/x-arj', 'application/x-stuffit', 'application/vnd.ms-cab-compressed', 'application/java-archive', 'application/vnd.android.package-archive', 'application/x-apple-diskimage',
+  'application/x-iso9660-image', 'application/x-deb', 'application/x-rpm', 'application/x-xar', 'application/x-msdownload', 'application/x-elf', 'application/x-mach-binary', 'application/java-vm',
+  'application/x-ms-shortcut', 'application/x-google-chrome-extension', 'application/x-installshield', 'application/x-msi',
+]);
+
+/** Texts that only their sender can tell apart. */
+const plainTexts: readonly string[] = ['text/plain', 'text/csv', 'text/tab-separated-values', 'text/markdown', 'text/calendar', 'text/vcard', 'application/json', 'application/x-ndjson', 'application/yaml'];
+
+/**
+ * Finds a file's media type by its content: by signature, else text where all of it is UTF-8 without control characters, else unknown. The
+ * declared type only chooses among kinds of plain text. `taken`: media types or `image/*` patterns; undefined takes all but packed files and
+ * programs. An empty file is refused.
+ */
+export async function inspectContent(pieces: AsyncGenerator<Uint8Array>, { declared, taken }: { declared: string | undefined; taken: readonly string[] | undefined }): Promise<InspectedBytes> {
+  const head = await readHead(pieces);
+  if (head.length === 0) throw new Problem('VALIDATION_ERROR', 'The file is empty', { details: [{ path: '', message: 'the file is empty' }] });
+  const signed = await fileTypeFromBuffer(head);
+  const isText = signed === undefined || signed.mime === 'application/xml';
+  let mimeType = isText ? textType(head, { declared, taken }) : signed.mime;
+  const check = createTextCheck();
+  const inspect = (bytes: Uint8Array, isLast: boolean) => {
+    if (!isText || mimeType === unknownType || check(bytes, isLast)) return;
+    mimeType = unknownType;
+    assertTaken(mimeType, taken);
+  };
+  inspect(head, false);
+  assertTaken(mimeType, taken);
+  const bytes = (async function* () {
+    yield head;
+    for await (const piece of { [Symbol.asyncIterator]: () => pieces }) {
+      inspect(piece, false);
+      yield piece;
+    }
+    inspect(new Uint8Array(), true);
+  })();
+  return { bytes, mimeType: () => mimeType };
+}
+
+async function readHead(pieces: AsyncGenerator<Uint8Array>): Promise<Buffer> {
+  const head: Uint8Array[] = [];
+  for (let length = 0; length < headBytes; ) {
+    const next = await pieces.next();
+    if (next.done) break;
+    head.push(next.value);
+    length += next.value.length;
+  }
+  return Buffer.concat(head);
+}
+
+function assertTaken(mimeType: string, taken: readonly string[] | undefined): void {
+  if (isTaken(mimeType, taken)) return;
+  throw new Problem('UNSUPPORTED_MEDIA_TYPE', taken ? `This question takes ${taken.join(', ')}; by its content the file is ${mimeType}` : `Files of the type ${mimeType} are not taken`);
+}
+
+export function isTaken(mimeType: string, taken: readonly string[] | undefined): boolean {
+  if (taken === undefined) return !refusedUnlessNamed.has(mimeType);
+  return taken.some((pattern) => pattern === mimeType || (pattern.endsWith('/*') && mimeType.startsWith(pattern.slice(0, -1))));
+}
+
+/** Which kind of text it is; that all of it is text is still to be seen. */
+function textType(head: Buffer, { declared, taken }: { declared: string | undefined; taken: readonly string[] | undefined }): string {
+  const start = head.toString('utf8').replace(/^\uFEFF/, '').trimStart();
+  if (/<svg[\s>]/i.test(start) && start.startsWith('<')) return 'image/svg+xml';
+  if (/^(?:<!--[\s\S]*?-->\s*)*<(?:!doctype html|html|head|body|script|iframe|h1|div|font|table|a|style|title|b|br|p)[\s>]/i.test(start)) return 'text/html';
+  if (start.startsWith('<?xml')) return 'application/xml';
+  const given = declared?.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (plainTexts.includes(given) && isTaken(given, taken)) return given;
+  return plainTexts.find((type) => isTaken(type, taken)) ?? 'text/plain';
+}
+
+/** Says of piece after piece whether it is still text: UTF-8 without control characters but tab, line feed, carriage return, form feed and escape. */
+function createTextCheck(): (piece: Uint8Array, isLast: boolean) => boolean {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  return (piece, isLast) => {
+    if (piece.some((byte) => byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d && byte !== 0x0c && byte !== 0x1b)) return false;
+    try {
+      decoder.decode(piece, { stream: !isLast });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+}
