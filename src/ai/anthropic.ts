@@ -1,0 +1,40 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema';
+import { Problem } from '../errors.ts';
+import { problemOf } from './failures.ts';
+import type { ProviderOptions } from './openai.ts';
+import type { Completion, CompletionRequest, Provider } from './provider.ts';
+
+/** Provider B. */
+export function createAnthropic({ apiKey, baseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
+  const client = new Anthropic({ apiKey, authToken: null, baseURL: baseUrl ?? null, maxRetries: 0, timeout: timeoutMs, logLevel: 'off', fetch });
+  return {
+    name: 'anthropic',
+    models,
+    async complete(request) {
+      try {
+        return await complete(client, request);
+      } catch (error) {
+        request.signal.throwIfAborted();
+        throw problemOf(error);
+      }
+    },
+  };
+}
+
+async function complete(client: Anthropic, { model, system, turns, schema, maxOutputTokens, signal }: CompletionRequest): Promise<Completion> {
+  const reply = await client.messages.create(
+    {
+      model,
+      max_tokens: maxOutputTokens,
+      system,
+      messages: turns.map(({ role, text }) => ({ role, content: text })),
+      // This provider takes fewer keywords; the SDK moves the others into descriptions.
+      output_config: { format: { type: 'json_schema', schema: transformJSONSchema({ ...schema }) } },
+    },
+    { signal },
+  );
+  if (reply.stop_reason === 'refusal') throw new Problem('AI_PROVIDER_ERROR', 'The AI provider refused the content');
+  const text = (reply.content ?? []).map((block) => (block.type === 'text' ? block.text : '')).join('');
+  return { text, inputTokens: reply.usage?.input_tokens ?? 0, outputTokens: reply.usage?.output_tokens ?? 0 };
+}

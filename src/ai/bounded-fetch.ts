@@ -1,0 +1,52 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { LookupFunction } from 'node:net';
+
+export interface BoundedFetchOptions {
+  /** Bytes of a reply; a longer one is cut off and fails. */
+  maxReplyBytes: number;
+  /** Set for addresses that were entered in-app: checks every name that is connected to. */
+  lookup?: LookupFunction | undefined;
+}
+
+/**
+ * A `fetch` for the SDKs that reads a reply whole, up to a limit, and follows no redirects: a key must not be sent on, and no
+ * provider's reply may fill the memory.
+ */
+export function createBoundedFetch({ maxReplyBytes, lookup }: BoundedFetchOptions): typeof fetch {
+  return async (input, init = {}) => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const headers = Object.fromEntries(new Headers(init.headers));
+    return new Promise<Response>((resolve, reject) => {
+      const request = send(url, { method: init.method ?? 'GET', headers, ...(lookup && { lookup }), ...(init.signal && { signal: init.signal }) });
+      request.on('error', reject);
+      request.on('response', (reply) => {
+        readWhole(reply, maxReplyBytes).then((body) => resolve(responseOf(reply, body)), (error: Error) => {
+          request.destroy();
+          reject(error);
+        });
+      });
+      request.end(typeof init.body === 'string' ? init.body : undefined);
+    });
+  };
+}
+
+async function readWhole(reply: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of reply) {
+    size += (chunk as Buffer).length;
+    if (size > maxBytes) throw new Error(`the reply is longer than ${maxBytes} bytes`);
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks);
+}
+
+function responseOf(reply: IncomingMessage, body: Buffer): Response {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(reply.headers)) if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+  const status = reply.statusCode ?? 502;
+  // A redirect is a failure like any other status that is no success.
+  return new Response(status === 204 || status === 304 ? null : new Uint8Array(body), { status: status < 200 ? 502 : status, headers });
+}

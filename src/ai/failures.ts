@@ -1,0 +1,54 @@
+import { Problem, type ProblemCode } from '../errors.ts';
+
+const mostRetryAfterSeconds = 3600;
+const defaultRetryAfterSeconds = 30;
+
+/**
+ * What a failed call means to our own caller. The SDKs have error classes of their own, but all carry the provider's HTTP status,
+ * so that is what is looked at. The provider's wording stays behind as the cause: it may quote the key or the request.
+ */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  const status = numberField(error, 'status');
+  const said = wordsOf(error);
+  const code = codeOf(status, said);
+  const limit = code === 'AI_RATE_LIMITED' || status === 503 || status === 529 ? retryAfter(error) : undefined;
+  return new Problem(code, messageOf(code, error, status), { cause: error, ...(limit !== undefined && { retryAfterSeconds: limit }) });
+}
+
+function codeOf(status: number | undefined, said: string): ProblemCode {
+  if (/unsupported_country|region|location is not supported/i.test(said) && (status === 400 || status === 403)) return 'AI_MODEL_UNAVAILABLE';
+  if (status === 401 || status === 403) return 'AI_KEY_INVALID';
+  // One provider refuses a wrong key as a wrong argument.
+  if (status === 400 && /api[ _]key/i.test(said)) return 'AI_KEY_INVALID';
+  if (status === 404 || (status === 400 && /model_not_found|unknown model|model .*not (exist|found|supported)/i.test(said))) return 'AI_MODEL_UNAVAILABLE';
+  return status === 429 ? 'AI_RATE_LIMITED' : 'AI_PROVIDER_ERROR';
+}
+
+function messageOf(code: ProblemCode, error: unknown, status: number | undefined): string | undefined {
+  if (code !== 'AI_PROVIDER_ERROR') return undefined;
+  const kind = error instanceof Error ? error.constructor.name : '';
+  if (/Timeout/i.test(kind) || (error instanceof Error && error.name === 'TimeoutError')) return 'The AI provider did not answer in time';
+  return status === undefined ? 'The AI provider could not be reached' : `The AI provider failed with status ${status}`;
+}
+
+function retryAfter(error: unknown): number {
+  const headers = field(error, 'headers');
+  const given = headers instanceof Headers ? headers.get('retry-after') : null;
+  const seconds = given === null ? Number.NaN : /^\d+(\.\d+)?$/.test(given) ? Number(given) : (Date.parse(given) - Date.now()) / 1000;
+  return Number.isFinite(seconds) ? Math.min(Math.max(1, Math.ceil(seconds)), mostRetryAfterSeconds) : defaultRetryAfterSeconds;
+}
+
+function wordsOf(error: unknown): string {
+  const code = field(error, 'code');
+  return `${typeof code === 'string' ? code : ''} ${error instanceof Error ? error.message : ''}`;
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+function numberField(value: unknown, name: string): number | undefined {
+  const found = field(value, name);
+  return typeof found === 'number' ? found : undefined;
+}

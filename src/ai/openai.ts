@@ -1,0 +1,66 @@
+import OpenAI, { AzureOpenAI } from 'openai';
+import type { ProviderName } from '../settings.ts';
+import { Problem } from '../errors.ts';
+import { problemOf } from './failures.ts';
+import type { Completion, CompletionRequest, Provider } from './provider.ts';
+
+const geminiBaseUrl = 'https://generativelanguage.googleapis.com/v1beta/openai/';
+/** The dated interface that first took JSON schemas for good. */
+const azureApiVersion = '2024-10-21';
+
+export interface ProviderOptions {
+  apiKey: string;
+  baseUrl?: string | undefined;
+  models: Provider['models'];
+  /** For one call; the request's signal may end it earlier. */
+  timeoutMs: number;
+  fetch: typeof fetch;
+}
+
+/** Provider A. */
+export function createOpenAi({ apiKey, baseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
+  const client = new OpenAI({ apiKey, baseURL: baseUrl ?? null, organization: null, project: null, maxRetries: 0, timeout: timeoutMs, logLevel: 'off', fetch });
+  return chatProvider('openai', client, models);
+}
+
+/** Provider C, through its OpenAI-compatible interface. */
+export function createGemini({ apiKey, baseUrl = geminiBaseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
+  const client = new OpenAI({ apiKey, baseURL: baseUrl, organization: null, project: null, maxRetries: 0, timeout: timeoutMs, logLevel: 'off', fetch });
+  return chatProvider('gemini', client, models);
+}
+
+/** Provider D: the deployment decides the model, so both tiers are the deployment unless models are named. */
+export function createAzure({ apiKey, endpoint, deployment, models, timeoutMs, fetch }: Omit<ProviderOptions, 'baseUrl'> & { endpoint: string; deployment: string }): Provider {
+  const client = new AzureOpenAI({ apiKey, baseURL: null, endpoint, deployment, apiVersion: azureApiVersion, maxRetries: 0, timeout: timeoutMs, logLevel: 'off', fetch });
+  return chatProvider('azure', client, models);
+}
+
+function chatProvider(name: ProviderName, client: OpenAI, models: Provider['models']): Provider {
+  return {
+    name,
+    models,
+    async complete(request) {
+      try {
+        return await complete(name, client, request);
+      } catch (error) {
+        request.signal.throwIfAborted();
+        throw problemOf(error);
+      }
+    },
+  };
+}
+
+async function complete(name: ProviderName, client: OpenAI, { model, system, turns, schemaName, schema, maxOutputTokens, signal }: CompletionRequest): Promise<Completion> {
+  const reply = await client.chat.completions.create(
+    {
+      model,
+      messages: [{ role: 'system', content: system }, ...turns.map(({ role, text }) => ({ role, content: text }))],
+      response_format: { type: 'json_schema', json_schema: { name: schemaName, schema: { ...schema }, strict: true } },
+      ...(name === 'gemini' ? { max_tokens: maxOutputTokens } : { max_completion_tokens: maxOutputTokens }),
+    },
+    { signal },
+  );
+  const choice = reply.choices?.[0];
+  if (choice?.finish_reason === 'content_filter' || choice?.message?.refusal) throw new Problem('AI_PROVIDER_ERROR', 'The AI provider refused the content');
+  return { text: choice?.message?.content ?? '', inputTokens: reply.usage?.prompt_tokens ?? 0, outputTokens: reply.usage?.completion_tokens ?? 0 };
+}

@@ -1,0 +1,39 @@
+import type { ProviderName } from '../settings.ts';
+
+/** A schema as it travels: JSON Schema 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** The better model for writing, the cheaper one for sorting many answers. */
+export type ModelTier = 'high' | 'low';
+
+export interface Turn {
+  role: 'user' | 'assistant';
+  text: string;
+}
+
+export interface CompletionRequest {
+  model: string;
+  /** What the model is to do. Never holds anything that a respondent wrote. */
+  system: string;
+  turns: readonly Turn[];
+  /** Letters and hyphens; names the schema for the provider. */
+  schemaName: string;
+  /** What the reply has to look like; an object. */
+  schema: JsonSchema;
+  maxOutputTokens: number;
+  signal: AbortSignal;
+}
+
+export interface Completion {
+  /** JSON by promise of the provider; still to be checked. */
+  text: string;
+  inputTokens: number;
+  outputTokens: number;
+}
+
+/** One AI provider behind its own SDK. A failure is a Problem with one of the AI codes; retries are the caller's business. */
+export interface Provider {
+  name: ProviderName;
+  models: Readonly<Record<ModelTier, string>>;
+  complete(request: CompletionRequest): Promise<Completion>;
+}

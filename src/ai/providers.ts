@@ -1,0 +1,64 @@
+import type { LookupFunction } from 'node:net';
+import { Problem } from '../errors.ts';
+import type { ProviderName, ProviderSettings } from '../settings.ts';
+import { createAnthropic } from './anthropic.ts';
+import { createBoundedFetch } from './bounded-fetch.ts';
+import { keyForms, providerDefaults } from './models.ts';
+import { createAzure, createGemini, createOpenAi } from './openai.ts';
+import type { Provider } from './provider.ts';
+
+export const providerNames = ['openai', 'anthropic', 'gemini', 'azure'] as const satisfies readonly ProviderName[];
+
+/** Where a provider's settings come from. */
+export type SettingsSource = 'environment' | 'settings';
+
+export interface FoundSettings extends ProviderSettings {
+  source: SettingsSource;
+}
+
+export interface ProvidersDeps {
+  /** Settings that count now, wherever they come from; undefined without a key. */
+  find(name: ProviderName): Promise<FoundSettings | undefined>;
+  /** Checks names of addresses that were entered in-app. */
+  guardLookup: LookupFunction;
+}
+
+const callTimeoutMs = 90_000;
+const maxReplyBytes = 4 * 1024 * 1024;
+
+/** Gives ready providers. Clients are made for every use: they hold nothing but settings, which may have changed. */
+export function createProviders({ find, guardLookup }: ProvidersDeps) {
+  return {
+    /** The named provider, or the first configured one. Throws AI_NOT_CONFIGURED, or AI_KEY_INVALID for a key that cannot be one. */
+    async pick(name?: ProviderName): Promise<Provider> {
+      for (const candidate of name === undefined ? providerNames : [name]) {
+        const found = await find(candidate);
+        if (found) return build(candidate, found, guardLookup);
+      }
+      throw new Problem('AI_NOT_CONFIGURED', name === undefined ? 'No AI provider has a key' : undefined);
+    },
+  };
+}
+
+export type Providers = ReturnType<typeof createProviders>;
+
+function build(name: ProviderName, found: FoundSettings, guardLookup: LookupFunction): Provider {
+  const { apiKey = '', baseUrl, endpoint, deployment, source } = found;
+  assertKeyForm(name, apiKey, baseUrl !== undefined || endpoint !== undefined);
+  const defaults = providerDefaults[name];
+  const models = { high: found.modelHigh ?? (deployment || defaults.high), low: found.modelLow ?? (deployment || defaults.low) };
+  const fetch = createBoundedFetch({ maxReplyBytes, lookup: source === 'settings' ? guardLookup : undefined });
+  const common = { apiKey, baseUrl, models, timeoutMs: callTimeoutMs, fetch };
+  if (name === 'azure') {
+    if (endpoint === undefined || deployment === undefined) throw new Problem('AI_NOT_CONFIGURED', 'The AI provider needs an endpoint and a deployment');
+    return createAzure({ ...common, endpoint, deployment });
+  }
+  if (name === 'anthropic') return createAnthropic(common);
+  return name === 'gemini' ? createGemini(common) : createOpenAi(common);
+}
+
+/** A key with a line break, or one of another provider, is refused without sending it anywhere. */
+function assertKeyForm(name: ProviderName, apiKey: string, isOwnAddress: boolean): void {
+  const isPlain = /^[\x21-\x7e]{1,512}$/.test(apiKey);
+  if (!isPlain || (!isOwnAddress && !keyForms[name].test(apiKey))) throw new Problem('AI_KEY_INVALID', 'The key does not have the form of a key of this provider');
+}

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { Problem } from '../errors.ts';
+import type { Completion, ModelTier, Provider, Turn } from './provider.ts';
+
+/** A thing to ask a model for. */
+export interface Task<T> {
+  /** Letters and hyphens. */
+  name: string;
+  /** Changes with every change of the wording or of a schema; part of what a reply is kept under. */
+  version: number;
+  tier: ModelTier;
+  system: string;
+  /** What the model works on. It travels as JSON in the user's turn, so that nothing in it reads as an instruction of ours. */
+  data: unknown;
+  /** What the model is told to reply. */
+  schema: z.ZodType;
+  /** Reads a reply: the value, or what is wrong with it in words that the model can act on. */
+  read(reply: unknown): { value: T } | { wrong: readonly string[] };
+  maxOutputTokens: number;
+}
+
+export interface Asked<T> {
+  value: T;
+  model: string;
+  inputTokens: number;
+  outputTokens: number;
+}
+
+/** A task's `read` that only looks at a schema. */
+export function readBy<T>(schema: z.ZodType<T>): Task<T>['read'] {
+  return (reply) => {
+    const read = schema.safeParse(reply);
+    return read.success ? { value: read.data } : { wrong: read.error.issues.slice(0, findingsSent).map(({ path, message }) => `${path.join('.')}: ${message}`) };
+  };
+}
+
+const findingsSent = 20;
+
+/** Asks a provider for a value. A reply that does not fit is sent back once with what is wrong; then it is AI_PROVIDER_ERROR. */
+export async function ask<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<Asked<T>> {
+  const model = provider.models[task.tier];
+  const schema = schemaOf(task.schema);
+  const question: Turn = { role: 'user', text: JSON.stringify(task.data) };
+  const say = (turns: readonly Turn[]) => provider.complete({ model, system: task.system, turns, schemaName: task.name, schema, maxOutputTokens: task.maxOutputTokens, signal });
+  const first = await say([question]);
+  const read = readText(first, task);
+  if ('value' in read) return { value: read.value, model, inputTokens: first.inputTokens, outputTokens: first.outputTokens };
+  const second = await say([question, { role: 'assistant', text: first.text === '' ? '{}' : first.text }, { role: 'user', text: repairWords(read.wrong) }]);
+  const repaired = readText(second, task);
+  if (!('value' in repaired)) throw new Problem('AI_PROVIDER_ERROR', 'The AI provider did not reply with what was asked for');
+  return { value: repaired.value, model, inputTokens: first.inputTokens + second.inputTokens, outputTokens: first.outputTokens + second.outputTokens };
+}
+
+function repairWords(wrong: readonly string[]): string {
+  return JSON.stringify({ problem: 'Your reply cannot be used. Reply again, in full, with these mistakes put right.', mistakes: wrong });
+}
+
+function readText<T>({ text }: Completion, task: Task<T>): ReturnType<Task<T>['read']> {
+  let reply: unknown;
+  try {
+    // Some models put their JSON into a Markdown fence.
+    reply = JSON.parse(text.trim().replace(/^```(?:json)?\s*|\s*```$/g, ''));
+  } catch {
+    return { wrong: ['the reply is not JSON, or was cut off because it is too long'] };
+  }
+  return task.read(reply);
+}
+
+function schemaOf(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema);
+  return rest;
+}

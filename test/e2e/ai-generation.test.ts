@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { startAiProvider, standInKey, type AiProviderServer, type Fault, type SeenCall } from '../support/ai-provider.ts';
+import { adminClient, type Client } from '../support/client.ts';
+import { startService, type RunningService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
+import { questionTypeNames } from '../../src/domain/questions/registry.ts';
+
+const providers = ['openai', 'anthropic', 'gemini', 'azure'] as const;
+
+/** A survey as a model would write it, with every type in turn. */
+function writtenSurvey({ user }: SeenCall): unknown {
+  const { questionCount } = JSON.parse(user[0] ?? '{}');
+  const questions = Array.from({ length: questionCount }, (_, index) => ({
+    type: questionTypeNames[index % questionTypeNames.length], text: `Question ${index + 1}`, description: null, isRequired: false, options: ['Good', 'Fair', 'Poor'], rows: ['Price', 'Taste'],
+    min: 1, max: 7, step: 1,
+  }));
+  return { title: 'Lunch at work', description: 'About the canteen', questions };
+}
+
+describe('surveys written to order', () => {
+  let service: RunningService;
+  let ai: AiProviderServer;
+  let admin: Client;
+
+  before(async () => {
+    await sharedStores();
+    ai = await startAiProvider();
+    service = await startService({ env: ai.env });
+    admin = await adminClient(service);
+  });
+  after(async () => {
+    await service?.stop();
+    await ai?.close();
+  });
+  beforeEach(() => {
+    ai.calls.length = 0;
+    ai.faults.length = 0;
+    ai.answer = writtenSurvey;
+  });
+  const generate = (body: Record<string, unknown>) => admin.call('POST', '/ai/generate-survey', { body: { prompt: 'What do people think of our canteen?', questionCount: 5, ...body } });
+
+  for (const provider of providers)
+    it(`come from ${provider} with exactly the questions asked for, of every type, ready to be stored`, async () => {
+      const reply = await generate({ provider, questionCount: 17, save: true });
+      assert.equal(reply.status, 200, JSON.stringify(reply.body));
+      const { survey, provider: named, model } = reply.body.data;
+      assert.equal(named, provider);
+      assert.equal(survey.status, 'DRAFT');
+      assert.deepEqual(survey.questions.map((question: any) => question.type), questionTypeNames);
+      assert.deepEqual((await admin.get(`/surveys/${survey.id}`)).questions, survey.questions);
+      assert.equal(ai.calls.length, 1);
+      assert.equal(ai.calls[0]?.wire, provider);
+      assert.equal(ai.calls[0]?.model, model);
+      assert.ok(!ai.calls[0]?.system.includes('canteen'), 'what the author writes travels as data');
+      assert.ok(await admin.put(`/surveys/${survey.id}`, { status: 'ACTIVE' }));
+    });
+
+  it('are only shown without `save`, in the form in which questions are sent', async () => {
+    const before = (await admin.call('GET', '/surveys')).body.pagination.total;
+    const { survey } = await admin.post('/ai/generate-survey', { prompt: 'Canteen', questionCount: 30 });
+    assert.equal(survey.questions.length, 30);
+    assert.equal((await admin.call('GET', '/surveys')).body.pagination.total, before);
+    const { id } = await admin.create('/surveys', { title: survey.title, description: survey.description });
+    for (const question of survey.questions) await admin.create(`/surveys/${id}/questions`, question);
+  });
+
+  it('are asked for once more when the first reply does not fit, and only once', async () => {
+    ai.faults.push({ text: 'I would love to help! Here are your questions' });
+    assert.equal((await generate({})).status, 200);
+    assert.equal(ai.calls.length, 2);
+    ai.answer = () => ({ title: 'Short', description: null, questions: [{ type: 'NPS', text: 'One', description: null, isRequired: true, options: [], rows: [], min: null, max: null, step: null }] });
+    const reply = await generate({});
+    assert.equal(reply.status, 502);
+    assert.equal(reply.body.code, 'AI_PROVIDER_ERROR');
+    assert.equal(ai.calls.length, 4);
+    assert.match(ai.calls[3]?.user.at(-1) ?? '', /exactly 5/);
+  });
+
+  const faults: [string, Fault, number, string][] = [
+    ['a refused key', { status: 401 }, 502, 'AI_KEY_INVALID'],
+    ['a key without permission', { status: 403 }, 502, 'AI_KEY_INVALID'],
+    ['a region without the model', { status: 403, body: { error: { code: 'unsupported_country_region_territory', message: 'Country, region, or territory not supported' } } }, 502, 'AI_MODEL_UNAVAILABLE'],
+    ['an unknown model', { status: 404 }, 502, 'AI_MODEL_UNAVAILABLE'],
+    ['a limit', { status: 429, headers: { 'retry-after': '7' } }, 503, 'AI_RATE_LIMITED'],
+    ['a breakdown', { status: 500 }, 502, 'AI_PROVIDER_ERROR'],
+    ['a reply that is cut off', { cut: true }, 502, 'AI_PROVIDER_ERROR'],
+    ['a reply without end', { bytes: 1024 ** 3 }, 502, 'AI_PROVIDER_ERROR'],
+    ['a refusal', { refusal: true }, 502, 'AI_PROVIDER_ERROR'],
+    ['a redirect', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }, 502, 'AI_PROVIDER_ERROR'],
+  ];
+  for (const provider of providers)
+    it(`tell failures of ${provider} apart, call it once, and never show its words or the key`, async () => {
+      for (const [what, fault, status, code] of faults) {
+        ai.calls.length = 0;
+        ai.faults.push(fault);
+        const reply = await generate({ provider });
+        assert.deepEqual([reply.status, reply.body.code], [status, code], `${what}: ${JSON.stringify(reply.body)}`);
+        assert.equal(ai.calls.length, 1, what);
+        assert.ok(!JSON.stringify(reply.body).includes(standInKey) && !service.logs().includes(standInKey), what);
+        if (code === 'AI_RATE_LIMITED') assert.equal(reply.headers.get('retry-after'), '7');
+      }
+    });
+
+  it('refuse what cannot be asked for before any provider is called', async () => {
+    for (const wrong of [{ questionCount: 4 }, { questionCount: 31 }, { questionCount: 5.5 }, { questionCount: '5' }, { prompt: '' }, { prompt: 'x'.repeat(10_001) }, { provider: 'acme' }, { questions: 5 }]) {
+      const reply = await generate(wrong);
+      assert.deepEqual([reply.status, reply.body.code], [400, 'VALIDATION_ERROR'], JSON.stringify(wrong).slice(0, 100));
+    }
+    assert.equal((await generate({ prompt: 'x'.repeat(1024 * 1024) })).status, 413);
+    assert.equal(ai.calls.length, 0);
+  });
+});
+
+describe('a service without AI providers', () => {
+  it('says that none is configured, and one whose key cannot be one sends it nowhere', async () => {
+    await sharedStores();
+    const service = await startService({ env: { ANTHROPIC_API_KEY: 'sk-0123456789abcdefghij' } });
+    try {
+      const admin = await adminClient(service);
+      const ask = async (provider?: string) => (await admin.call('POST', '/ai/generate-survey', { body: { prompt: 'Canteen', questionCount: 5, ...(provider && { provider }) } })).body.code;
+      assert.deepEqual([await ask('openai'), await ask('anthropic'), await ask()], ['AI_NOT_CONFIGURED', 'AI_KEY_INVALID', 'AI_KEY_INVALID']);
+    } finally {
+      await service.stop();
+    }
+  });
+});
