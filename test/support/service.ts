@@ -42,7 +42,7 @@ const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 export async function startService({ env = {}, dataDir }: ServiceOptions = {}): Promise<RunningService> {
   const folder = dataDir ?? temporaryDataDir();
   const shared = dataDir === undefined ? sharedStoreUrls() : {};
-  const child = spawn(process.execPath, ['--enable-source-maps', ...profilerFlags(), main], {
+  const child = spawn(process.execPath, ['--max-semi-space-size=64', '--enable-source-maps', ...profilerFlags(), main], {
     env: {
       ...cleanEnvironment(), UWS_HTTP_MAX_HEADERS_SIZE: '16384', PORT: '0', DATA_DIR: folder, ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: adminPassword,
       RATE_LIMIT_AUTH: '100000', RATE_LIMIT_SUBMIT: '10000000', RATE_LIMIT_API: '10000000', LOG_LEVEL: 'info', ...shared, ...env,

@@ -60,7 +60,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       access: { kind: 'survey', right: 'read', by: 'surveyId' }, limit: 'api', query: listQuery, reply: z.array(responseSchema), replyStatus: 200, isPaged: true,
       handle: async ({ params, query }) => {
         const survey = await compiled(params['surveyId'] ?? '');
-        const { records, total, nextCursor } = await deps.responses.list({ surveyId: params['surveyId'] ?? '', ...query });
+        const { records, total, nextCursor } = await deps.responses.list({ surveyId: params['surveyId'] ?? '', codeColumns: survey.survey.slotCounts.codes, ...query });
         return page(records.map((record) => presentResponse(survey, record)), { page: query.page, limit: query.limit, total, nextCursor });
       },
     }),
