@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { adminClient, createClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
+
+const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+const zip = Buffer.concat([Buffer.from('PK\u0003\u0004\u0014\0\0\0\0\0', 'latin1'), Buffer.alloc(40), Buffer.from('PK\u0005\u0006', 'latin1'), Buffer.alloc(18)]);
+const mib = 1024 * 1024;
+
+describe('uploads', () => {
+  let service: RunningService;
+  let admin: Client;
+  let adminToken: string;
+  before(async () => {
+    await sharedStores();
+    service = await startService();
+    admin = await adminClient(service);
+    adminToken = (await admin.post('/auth/login', { email: adminEmail, password: adminPassword })).accessToken;
+  });
+  after(async () => {
+    assert.equal(await service.stop(), 0);
+  });
+
+  interface Target {
+    surveyId: string;
+    questionId: string;
+  }
+
+  const survey = async (settings: Record<string, unknown> = {}, fields: Record<string, unknown> = {}): Promise<Target & { token?: string }> => {
+    const { id, accessToken } = await admin.create('/surveys', { title: 'Files', ...fields });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'A file?', settings });
+    await admin.post(`/surveys/${id}/publish`);
+    return { surveyId: id, questionId: question.id, token: accessToken };
+  };
+  const pathOf = ({ surveyId, questionId }: Target) => `/uploads/surveys/${surveyId}/questions/${questionId}`;
+  const send = async (target: Target, body: BodyInit, headers: Record<string, string> = {}) => {
+    const reply = await fetch(service.base + pathOf(target), { method: 'POST', body, headers: { 'content-type': 'application/octet-stream', ...headers }, ...{ duplex: 'half' } });
+    const json: any = await reply.json();
+    return { status: reply.status, data: json.data, problem: json };
+  };
+  const download = (uploadId: string, headers: Record<string, string> = {}, token = adminToken) => fetch(`${service.base}/uploads/${uploadId}`, { headers: { authorization: `Bearer ${token}`, ...headers } });
+  const answer = ({ questionId }: Target, uploadId: string) => ({ answers: [{ questionId, textValue: uploadId }] });
+  const filesOnDisk = () => readdirSync(join(service.dataDir, 'uploads'), { recursive: true }).map(String).filter((name) => name.length > 10);
+
+  it('come back byte for byte, as an attachment with their name, to those who may read the survey', async () => {
+    const target = await survey();
+    const { status, data } = await send(target, new Uint8Array(png), { 'content-type': 'text/plain', 'x-filename': encodeURIComponent('../../etc/Zoë “1”.png') });
+    assert.equal(status, 201);
+    assert.deepEqual({ ...data, uploadId: '' }, { uploadId: '', size: png.length, mimeType: 'image/png' });
+    const reply = await download(data.uploadId);
+    assert.equal(reply.status, 200);
+    assert.deepEqual(Buffer.from(await reply.arrayBuffer()), png);
+    assert.equal(reply.headers.get('content-type'), 'image/png');
+    assert.equal(reply.headers.get('x-content-type-options'), 'nosniff');
+    assert.match(reply.headers.get('content-disposition') ?? '', /^attachment; filename="Zoe _1_\.png"; filename\*=UTF-8''Zo%C3%AB%20%E2%80%9C1%E2%80%9D\.png$/);
+    const part = await download(data.uploadId, { range: 'bytes=1-3' });
+    assert.deepEqual([part.status, await part.text()], [206, 'PNG']);
+    assert.equal((await createClient(service).call('GET', `/uploads/${data.uploadId}`)).status, 401);
+    const stranger = await admin.create('/users', { email: `${randomUUID()}@example.org`, password: 'a long password', role: 'EDITOR' });
+    const { accessToken } = await createClient(service).post('/auth/login', { email: stranger.email, password: 'a long password' });
+    assert.equal((await download(data.uploadId, {}, accessToken)).status, 404);
+  });
+
+  it('are claimed by one response, which shows them; a repeat of it changes nothing', async () => {
+    const target = await survey();
+    const { data } = await send(target, new Uint8Array(png));
+    const first = await admin.submit(target.surveyId, answer(target, data.uploadId), { 'idempotency-key': 'one' });
+    assert.equal(first.status, 201, JSON.stringify(first.body));
+    const again = await admin.submit(target.surveyId, answer(target, data.uploadId), { 'idempotency-key': 'one' });
+    assert.deepEqual([again.status, again.body.data, again.headers.get('idempotent-replayed')], [201, first.body.data, 'true']);
+    const second = await admin.submit(target.surveyId, answer(target, data.uploadId));
+    assert.deepEqual([second.status, second.body.details[0].path], [400, 'answers.0.textValue']);
+    const response = await admin.get(`/responses/${first.body.data.responseId}`);
+    assert.deepEqual(response.answers, [{ questionId: target.questionId, textValue: data.uploadId }]);
+    await eventually(async () => assert.deepEqual((await admin.get(`/analytics/surveys/${target.surveyId}`)).questionStats[0].distribution, { 'image/png': 1 }));
+  });
+
+  it('stay claimed when a later submission of the same response is refused', async () => {
+    const target = await survey();
+    const { data } = await send(target, new Uint8Array(png));
+    const responseId = randomUUID();
+    const saved = await admin.submit(target.surveyId, { ...answer(target, data.uploadId), responseId, isComplete: false });
+    assert.equal(saved.status, 201);
+    const broken = await admin.submit(target.surveyId, { answers: [...answer(target, data.uploadId).answers, { questionId: 'x', textValue: 'y' }], responseId, resumeToken: saved.body.data.resumeToken });
+    assert.equal(broken.status, 400);
+    assert.equal((await admin.submit(target.surveyId, answer(target, data.uploadId))).status, 400, 'nobody else gets it');
+    assert.equal((await admin.submit(target.surveyId, { ...answer(target, data.uploadId), responseId, resumeToken: saved.body.data.resumeToken })).status, 201);
+  });
+
+  it('are free again after a refused submission', async () => {
+    const target = await survey();
+    const { data } = await send(target, new Uint8Array(png));
+    const wrong = { answers: [...answer(target, data.uploadId).answers, { questionId: randomUUID(), numberValue: 1 }] };
+    assert.equal((await admin.submit(target.surveyId, wrong)).status, 400);
+    assert.equal((await admin.submit(target.surveyId, answer(target, data.uploadId))).status, 201);
+  });
+
+  it('go to one of many submissions that want the same file at once', async () => {
+    const target = await survey();
+    const { data } = await send(target, new Uint8Array(png));
+    const replies = await Promise.all(Array.from({ length: 8 }, () => admin.submit(target.surveyId, answer(target, data.uploadId))));
+    assert.equal(replies.filter(({ status }) => status === 201).length, 1);
+    assert.ok(replies.every(({ status }) => [201, 400, 503].includes(status)));
+  });
+
+  it('answer only the question and survey that they were sent for', async () => {
+    const [one, other] = [await survey(), await survey()];
+    const { data } = await send(one, new Uint8Array(png));
+    assert.equal((await admin.submit(other.surveyId, answer(other, data.uploadId))).status, 400);
+    const twin = await admin.create(`/surveys/${one.surveyId}/questions`, { type: 'FILE_UPLOAD', text: 'Another?' });
+    assert.equal((await admin.submit(one.surveyId, { answers: [{ questionId: twin.id, textValue: data.uploadId }] })).status, 400);
+    for (const id of ['nonsense', randomUUID(), '../../x']) assert.equal((await admin.submit(one.surveyId, answer(one, id))).status, 400, id);
+    assert.equal((await admin.submit(one.surveyId, answer(one, data.uploadId))).status, 201);
+  });
+
+  it('are known by their content, whatever they say they are', async () => {
+    const any = await survey();
+    const types: [string, Buffer, string, string][] = [
+      ['PNG called text', png, 'text/plain', 'image/png'],
+      ['page called picture', Buffer.from('<!DOCTYPE html><script>alert(1)</script>'), 'image/png', 'text/html'],
+      ['drawing with a script', Buffer.from('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script/></svg>'), 'image/png', 'image/svg+xml'],
+      ['table', Buffer.from('a,b\n1,ü\n'), 'text/csv', 'text/csv'],
+      ['text called PDF', Buffer.from('hello'), 'application/pdf', 'text/plain'],
+      ['PDF with another file behind it', Buffer.concat([Buffer.from('%PDF-1.7\n'), zip]), 'application/pdf', 'application/pdf'],
+      ['bytes', Buffer.from([0, 1, 2, 3, 255]), 'text/plain', 'application/octet-stream'],
+      ['text that ends in bytes', Buffer.concat([Buffer.alloc(200_000, 'text '), Buffer.from([0xff])]), 'text/plain', 'application/octet-stream'],
+    ];
+    for (const [name, bytes, declared, found] of types) {
+      const { status, data } = await send(any, new Uint8Array(bytes), { 'content-type': declared });
+      assert.deepEqual([status, data?.mimeType], [201, found], name);
+      const reply = await download(data.uploadId);
+      assert.match(reply.headers.get('content-disposition') ?? '', /^attachment/, name);
+      assert.deepEqual(Buffer.from(await reply.arrayBuffer()), bytes, name);
+    }
+  });
+
+  it('are refused where the question does not take their type: packed files unless it names them', async () => {
+    const [any, pictures, packed] = [await survey(), await survey({ mimeTypes: ['image/*'] }), await survey({ mimeTypes: ['application/zip'] })];
+    const before = filesOnDisk();
+    assert.deepEqual([(await send(any, new Uint8Array(zip))).status, (await send(any, new Uint8Array(Buffer.from('MZ\u0090\0\u0003\0\0\0', 'latin1')))).status], [415, 415]);
+    const refused = await send(pictures, new Uint8Array(Buffer.from('hello')), { 'content-type': 'image/png', 'x-filename': 'hello.png' });
+    assert.deepEqual([refused.status, refused.problem.code], [415, 'UNSUPPORTED_MEDIA_TYPE']);
+    const texts = await survey({ mimeTypes: ['text/*'] });
+    assert.equal((await send(texts, new Uint8Array(Buffer.concat([Buffer.alloc(200_000, 'text '), Buffer.from([0xff])])))).status, 415, 'text that turns out not to be');
+    assert.deepEqual(filesOnDisk(), before, 'nothing is left of them');
+    assert.equal((await send(pictures, new Uint8Array(png))).status, 201);
+    assert.equal((await send(packed, new Uint8Array(zip))).status, 201);
+    assert.equal((await send(any, '')).status, 400);
+  });
+
+  it('are refused past the size of the question or of the service, and leave nothing behind', async () => {
+    const small = await survey({ maxBytes: 1000 });
+    const before = filesOnDisk();
+    assert.equal((await send(small, new Uint8Array(1000).fill(65))).status, 201);
+    const over = await tooMuch(small, { 'content-length': '1001' }, [Buffer.alloc(1001, 65)]);
+    assert.match(over, /^HTTP\/1\.1 413 /);
+    assert.match(over, /PAYLOAD_TOO_LARGE/);
+    const chunked = await tooMuch(small, { 'transfer-encoding': 'chunked' }, Array.from({ length: 40 }, () => Buffer.alloc(64 * 1024, 65)));
+    assert.match(chunked, /^HTTP\/1\.1 413 /);
+    const large = await survey();
+    assert.match(await tooMuch(large, { 'content-length': String(500 * mib) }, []), /^HTTP\/1\.1 413 /, 'half a gigabyte is refused before it is sent');
+    assert.match(await tooMuch(large, { 'content-length': String(1024 * mib) }, []), /^$|^HTTP\/1\.1 413 /, 'the parser itself hangs up on more than it can count');
+    assert.equal(filesOnDisk().length, before.length + 1);
+  });
+
+  /** Sends until the service answers; gives the raw answer. */
+  const tooMuch = (target: Target, headers: Record<string, string>, pieces: Buffer[]) =>
+    new Promise<string>((resolve) => {
+      const socket = connect(service.port, '127.0.0.1');
+      let answer = '';
+      const isChunked = 'transfer-encoding' in headers;
+      socket.on('data', (bytes) => (answer += bytes.toString()));
+      socket.on('error', () => undefined);
+      socket.on('close', () => resolve(answer));
+      socket.write(`POST /api/v1${pathOf(target)} HTTP/1.1\r\nhost: x\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
+      for (const piece of pieces) socket.write(isChunked ? Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]) : piece);
+    });
+
+  it('of 20 MiB pass through flat memory, many at once', async () => {
+    const target = await survey();
+    const body = new Uint8Array(randomBytes(20 * mib));
+    const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+    await send(target, body);
+    const resting = memory();
+    let highest = resting;
+    const watch = setInterval(() => (highest = Math.max(highest, memory())), 20);
+    const replies = await Promise.all(Array.from({ length: 8 }, () => send(target, body)));
+    clearInterval(watch);
+    assert.deepEqual(replies.map(({ status, data }) => [status, data.size]), replies.map(() => [201, body.length]));
+    assert.deepEqual(Buffer.from(await (await download(replies[3]?.data.uploadId)).arrayBuffer()).equals(body), true);
+    assert.ok(highest - resting < 80, `grew by ${Math.round(highest - resting)} MiB while 160 MiB came in`);
+  });
+
+  it('that are broken off leave nothing behind', async () => {
+    const target = await survey();
+    const before = filesOnDisk().length;
+    const sender = request(service.base + pathOf(target), { method: 'POST', headers: { 'content-length': String(10 * mib) } });
+    sender.on('error', () => undefined);
+    sender.write(Buffer.alloc(mib, 65));
+    await eventually(() => assert.ok(filesOnDisk().some((name) => name.endsWith('.part'))));
+    sender.destroy();
+    await eventually(() => assert.equal(filesOnDisk().length, before));
+  });
+
+  it('are taken only by open surveys, PRIVATE ones with their token, and by questions for files', async () => {
+    const hidden = await survey({}, { visibility: 'PRIVATE' });
+    assert.equal((await send(hidden, new Uint8Array(png))).status, 403);
+    assert.equal((await send(hidden, new Uint8Array(png), { 'x-survey-token': 'guessed' })).status, 403);
+    assert.equal((await send(hidden, new Uint8Array(png), { 'x-survey-token': hidden.token ?? '' })).status, 201);
+    const closed = await survey();
+    const text = await admin.create(`/surveys/${closed.surveyId}/questions`, { type: 'SHORT_TEXT', text: 'Name?' });
+    assert.equal((await send({ ...closed, questionId: text.id }, new Uint8Array(png))).status, 404);
+    await admin.put(`/surveys/${closed.surveyId}`, { status: 'PAUSED' });
+    const refused = await send(closed, new Uint8Array(png));
+    assert.deepEqual([refused.status, refused.problem.details.reason], [409, 'SURVEY_NOT_ACTIVE']);
+    assert.equal((await send({ surveyId: randomUUID(), questionId: randomUUID() }, new Uint8Array(png))).status, 404);
+    assert.equal((await send({ surveyId: 'x', questionId: 'y' }, new Uint8Array(png))).status, 404);
+    assert.equal((await send(closed, new Uint8Array(png), { 'x-filename': '%E4%' })).status, 400);
+  });
+
+  it('go with their survey', async () => {
+    const target = await survey();
+    const { data } = await send(target, new Uint8Array(png));
+    const file = join(service.dataDir, 'uploads', data.uploadId.slice(-2), data.uploadId);
+    assert.ok(existsSync(file));
+    await admin.remove(`/surveys/${target.surveyId}`);
+    assert.equal((await download(data.uploadId)).status, 404);
+    await eventually(() => assert.ok(!existsSync(file)));
+  });
+});
