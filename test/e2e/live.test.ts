@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { Redis } from 'ioredis';
 import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
+import { newId } from '../../src/ids.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
-import { openLive, refusedWith, socketUrl, takeTicket, type LiveSocket } from '../support/live-client.ts';
+import { openEvents, openLive, refusedWith, socketUrl, takeTicket, type LiveSocket } from '../support/live-client.ts';
 import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
 import { sharedStores, type SharedStores } from '../support/stores.ts';
 
@@ -89,5 +91,214 @@ describe('live streams over WebSocket', () => {
     ids.push(await survey.submit(5));
     await eventually(() => assert.deepEqual(fromStart.responseIds(), ids));
     await eventually(() => assert.deepEqual(fromThird.responseIds(), ids.slice(3)));
+  });
+
+  it('push analytics equal to GET after every change, at most once a second', async () => {
+    const survey = await numberSurvey();
+    const live = await connect();
+    live.send({ type: 'subscribe', surveyId: survey.id, channels: ['analytics'] });
+    assert.equal((await live.next('analytics'))['totalResponses'], 0);
+    const startedAt = Date.now();
+    for (let n = 0; n < 12; n += 1) await survey.submit(n);
+    const last = await live.next('analytics', ({ totalResponses }) => totalResponses === 12);
+    const { type: _type, surveyId: _id, ...analytics } = last;
+    assert.deepEqual(analytics, await admin.get(`/analytics/surveys/${survey.id}`));
+    const pushes = live.messages.filter(({ type }) => type === 'analytics').length;
+    assert.ok(pushes <= 2 + (Date.now() - startedAt) / 1000, `${pushes} pushes`);
+    assert.deepEqual(live.responseIds(), [], 'only the asked channel');
+    assert.ok(liveServerMessageSchema.safeParse(last).success);
+  });
+
+  it('push the status with its reason when it changes, and only then', async () => {
+    const survey = await numberSurvey({ responseQuota: 1 });
+    const live = await connect();
+    live.send({ type: 'subscribe', surveyId: survey.id, channels: ['status'] });
+    assert.deepEqual(await live.next('status'), { type: 'status', surveyId: survey.id, status: 'ACTIVE', reason: null });
+    await admin.put(`/surveys/${survey.id}`, { title: 'Another title' });
+    await admin.put(`/surveys/${survey.id}`, { status: 'PAUSED' });
+    await live.next('status', ({ status }) => status === 'PAUSED');
+    await admin.post(`/surveys/${survey.id}/publish`);
+    await survey.submit(1);
+    assert.equal((await live.next('status', ({ status }) => status === 'CLOSED'))['reason'], 'QUOTA');
+    assert.deepEqual(live.messages.filter(({ type }) => type === 'status').map(({ status }) => status), ['ACTIVE', 'PAUSED', 'ACTIVE', 'CLOSED']);
+  });
+
+  it('bring the progress of jobs to those who asked for it', async () => {
+    const survey = await numberSurvey();
+    const live = await connect();
+    live.send({ type: 'subscribe', surveyId: survey.id, channels: ['jobs'] });
+    await live.next('subscribed');
+    const redis = new Redis(stores.redisJobsUrl);
+    const job = { surveyId: survey.id, kind: 'export', id: newId(), status: 'PROCESSING', progress: 0.5 };
+    await redis.publish('job:progress', JSON.stringify(job));
+    redis.disconnect();
+    assert.deepEqual(await live.next('job'), { type: 'job', ...job });
+  });
+
+  it('tell nothing of who answered an anonymous survey', async () => {
+    const survey = await numberSurvey({ isAnonymous: true });
+    const live = await connect();
+    live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
+    await live.next('subscribed');
+    await survey.submit(7);
+    assert.deepEqual(Object.keys(await live.next('response')).sort(), ['answers', 'cursor', 'isComplete', 'responseId', 'submittedAt', 'surveyId', 'type']);
+  });
+
+  it('end a subscription when the survey is deleted, and stop at an unsubscribe', async () => {
+    const [first, second] = [await numberSurvey(), await numberSurvey()];
+    const live = await connect();
+    for (const { id } of [first, second]) live.send({ type: 'subscribe', surveyId: id, channels: ['responses'] });
+    await live.next('subscribed', ({ surveyId }) => surveyId === second.id);
+    await admin.remove(`/surveys/${first.id}`);
+    const error = await live.next('error');
+    assert.deepEqual([error['code'], error['surveyId']], ['NOT_FOUND', first.id]);
+    const heard = await second.submit(1);
+    await live.next('response', ({ responseId }) => responseId === heard);
+    live.send({ type: 'unsubscribe', surveyId: second.id });
+    await live.next('unsubscribed');
+    const witness = await connect();
+    witness.send({ type: 'subscribe', surveyId: second.id, channels: ['responses'] });
+    await witness.next('subscribed');
+    const unheard = await second.submit(2);
+    await witness.next('response', ({ responseId }) => responseId === unheard);
+    assert.ok(!live.responseIds().includes(unheard));
+  });
+
+  it('let nobody hear a foreign survey, and end what was shared when it no longer is', async () => {
+    const survey = await numberSurvey();
+    const { id: userId } = await admin.create('/users', { email: 'listener@example.org', password: 'a long password 123', role: 'VIEWER' });
+    const login = await admin.call('POST', '/auth/login', { body: { email: 'listener@example.org', password: 'a long password 123' } });
+    const live = await connect(login.body.data.accessToken);
+    live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
+    assert.equal((await live.next('error'))['code'], 'NOT_FOUND');
+    await admin.put(`/surveys/${survey.id}/members/${userId}`, { role: 'VIEWER' });
+    live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
+    await live.next('subscribed');
+    await admin.remove(`/surveys/${survey.id}/members/${userId}`);
+    await admin.put(`/surveys/${survey.id}`, { title: 'A change makes it look at once' });
+    assert.equal((await live.next('error', ({ code }) => code === 'FORBIDDEN'))['surveyId'], survey.id);
+    await survey.submit(1);
+    const witness = await connect();
+    witness.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], after: (await live.next('subscribed'))['cursor'] });
+    await witness.next('response');
+    assert.deepEqual(live.responseIds(), []);
+  });
+
+  it('end with 1008 when the session is over', async () => {
+    const own = await signIn();
+    const survey = await numberSurvey();
+    const live = await connect(own);
+    live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
+    await live.next('subscribed');
+    assert.ok((await admin.call('POST', '/auth/logout', { token: own })).status < 300);
+    await live.next('error', ({ code }) => code === 'UNAUTHORIZED', 45_000);
+    assert.equal((await live.closed).code, 1008);
+  });
+
+  it('answer what is not understood with an error, and refuse what is too much', async () => {
+    const live = await connect();
+    for (const text of ['{', '[]', '{"type":"shout"}', '{"type":"subscribe","surveyId":"x","channels":["responses"]}', `{"type":"subscribe","surveyId":"${newId()}","channels":["gossip"]}`]) live.send(text);
+    await eventually(() => assert.equal(live.messages.filter(({ type, code }) => type === 'error' && code === 'VALIDATION_ERROR').length, 5));
+    const survey = await numberSurvey();
+    live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], after: 'nonsense' });
+    await live.next('error', ({ message }) => String(message).includes('cursor'));
+
+    const binary = await connect();
+    binary.socket.send(Buffer.from('{"type":"ping"}'), { binary: true });
+    assert.equal((await binary.closed).code, 1003);
+    const large = await connect();
+    large.socket.on('error', () => undefined);
+    large.send({ type: 'ping', padding: 'x'.repeat(1_000_000) });
+    assert.notEqual((await large.closed).code, 1000);
+    const flood = await connect();
+    flood.socket.on('error', () => undefined);
+    for (let n = 0; n < 1000; n += 1) flood.send({ type: 'ping' });
+    assert.equal((await flood.closed).code, 1008);
+    assert.ok(flood.messages.some(({ code }) => code === 'RATE_LIMITED'));
+  });
+
+  it('tell a slow reader that it lags, then bring all it missed, while others hear at once', async () => {
+    const survey = await admin.create('/surveys', { title: 'Long texts', status: 'ACTIVE' });
+    const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'LONG_TEXT', text: 'Tell' });
+    const [slow, quick] = [await connect(), await connect()];
+    for (const live of [slow, quick]) {
+      live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
+      await live.next('subscribed');
+    }
+    slow.socket.pause();
+    const ids = new Set<string>();
+    for (let round = 0; round < 150; round += 1)
+      await Promise.all(Array.from({ length: 20 }, async () => ids.add((await admin.submit(survey.id, { answers: [{ questionId: question.id, textValue: 'x'.repeat(9900) }] })).body.data.responseId)));
+    await eventually(() => assert.equal(quick.responseIds().length, ids.size), 20_000);
+    assert.deepEqual(slow.messages.filter(({ type }) => type === 'response'), []);
+    slow.socket.resume();
+    await eventually(() => assert.equal(new Set(slow.responseIds()).size, ids.size), 20_000);
+    assert.deepEqual(slow.responseIds(), quick.responseIds());
+    const lagged = await slow.next('lagged');
+    assert.ok(lagged['skipped'] > 0 && liveServerMessageSchema.safeParse(lagged).success);
+    assert.ok(!quick.messages.some(({ type }) => type === 'lagged'));
+  });
+});
+
+describe('live streams as server-sent events', () => {
+  let stores: SharedStores;
+  let service: RunningService;
+  let admin: Client;
+  let token: string;
+  before(async () => {
+    stores = await sharedStores();
+    service = await startService();
+    admin = await adminClient(service);
+    token = (await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } })).body.data.accessToken;
+  });
+  after(async () => {
+    await service?.stop();
+    await stores?.stop();
+  });
+
+  it('bring responses, analytics and status, go on after Last-Event-ID, and stay open while it is quiet', async () => {
+    const survey = await admin.create('/surveys', { title: 'Live', status: 'ACTIVE' });
+    const url = `${service.base}/surveys/${survey.id}/live?channels=responses,analytics,status`;
+    const first = await openEvents(url, token);
+    assert.equal(first.reply.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+    await first.next('subscribed');
+    await first.next('status');
+    await first.next('analytics');
+    const { responseId } = (await admin.submit(survey.id, { answers: [] })).body.data;
+    const event = await first.next('response');
+    assert.deepEqual([event.data.responseId, event.id], [responseId, event.data.cursor]);
+    await first.next('analytics', ({ totalResponses }) => totalResponses === 1);
+    await eventually(() => assert.ok(first.comments() >= 3, 'signs of life'), 25_000);
+    first.close();
+    const missed = (await admin.submit(survey.id, { answers: [] })).body.data.responseId;
+    const second = await openEvents(`${service.base}/surveys/${survey.id}/live`, token, { 'last-event-id': event.id ?? '' });
+    const later = (await admin.submit(survey.id, { answers: [] })).body.data.responseId;
+    await eventually(() => assert.deepEqual(second.events.filter((item) => item.event === 'response').map(({ data }) => data.responseId), [missed, later]));
+    second.close();
+  });
+
+  it('refuse strangers, foreign surveys, unknown channels and cursors that were never given', async () => {
+    const survey = await admin.create('/surveys', { title: 'Live' });
+    const path = `/surveys/${survey.id}/live`;
+    assert.equal((await admin.call('GET', path, { token: undefined })).status, 401);
+    assert.equal((await admin.call('GET', `/surveys/${newId()}/live`)).status, 404);
+    assert.equal((await admin.call('GET', `${path}?channels=gossip`)).status, 400);
+    assert.equal((await admin.call('GET', path, { headers: { 'last-event-id': 'nonsense' } })).status, 400);
+    const head = await fetch(service.base + path, { method: 'HEAD', headers: { authorization: `Bearer ${token}` } });
+    assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'text/event-stream; charset=utf-8']);
+  });
+
+  it('send everybody away with advice when the service stops', async () => {
+    const own = await startService();
+    const survey = await admin.create('/surveys', { title: 'Live' });
+    const live = await openLive(own, token);
+    const events = await openEvents(`${own.base}/surveys/${survey.id}/live`, token);
+    await events.next('subscribed');
+    const stopping = own.stop();
+    assert.equal((await live.closed).code, 1012);
+    assert.ok((await live.next('reconnect'))['afterMs'] <= 3000);
+    await events.ended;
+    assert.ok((events.retry() ?? -1) >= 0);
+    assert.equal(await stopping, 0);
   });
 });

@@ -13,7 +13,7 @@ export interface LiveSocket {
   messages: Message[];
   send(message: unknown): void;
   /** The first message of a type (and, if given, that fits), waiting for it. */
-  next(type: string, fits?: (message: Message) => boolean): Promise<Message>;
+  next(type: string, fits?: (message: Message) => boolean, withinMs?: number): Promise<Message>;
   responseIds(): string[];
   closed: Promise<{ code: number; reason: string }>;
 }
@@ -39,12 +39,12 @@ export async function openLive(service: Pick<RunningService, 'base'>, token: str
   return {
     socket, messages, closed,
     send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
-    next: (type, fits = () => true) =>
+    next: (type, fits = () => true, withinMs = 10_000) =>
       eventually(() => {
         const found = messages.find((message) => message.type === type && fits(message));
         if (!found) throw new Error(`no ${type} among ${JSON.stringify(messages).slice(0, 2000)}`);
         return found;
-      }),
+      }, withinMs),
     responseIds: () => messages.filter(({ type }) => type === 'response').map((message) => String(message['responseId'])),
   };
 }

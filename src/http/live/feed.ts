@@ -20,6 +20,8 @@ export interface Page {
   end: LivePosition;
   /** Nothing more was stored when it was read. */
   isLast: boolean;
+  /** The stream no longer reaches back so far: what was stored between these moments (Unix ms) may be missing. */
+  gap: { fromMs: number; toMs: number } | undefined;
 }
 
 interface Topic {
@@ -108,14 +110,16 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
       const upTo = await stream.acknowledged(shard);
       const events: LiveEvent[] = [];
       let position = isBehind(after, upTo) ? upTo : after;
+      const oldest = await stream.oldest(shard);
+      const gap = oldest && isBehind({ ...oldest, row: 0 }, position) ? { fromMs: position.ms, toMs: oldest.ms } : undefined;
       for (;;) {
         const entries = await stream.read({ after: position, upTo, count: entriesRead }, shard);
         for (const entry of entries) {
           if (entry.surveyIds.includes(surveyId)) events.push(...(await eventsOf(surveyId, entry)).filter((event) => isBehind(event.position, after)));
           position = behindEntry(entry.id);
-          if (events.length >= pageEvents) return { events: await present(shard, events), end: position, isLast: false };
+          if (events.length >= pageEvents) return { events: await present(shard, events), end: position, isLast: false, gap };
         }
-        if (entries.length < entriesRead) return { events: await present(shard, events), end: upTo, isLast: true };
+        if (entries.length < entriesRead) return { events: await present(shard, events), end: upTo, isLast: true, gap };
       }
     },
 

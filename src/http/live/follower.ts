@@ -1,7 +1,7 @@
 import { isBehind, type LivePosition } from '../../domain/live-cursor.ts';
 import type { Log } from '../../log.ts';
 import type { LiveEvent } from './events.ts';
-import type { Feed } from './feed.ts';
+import type { Feed, Page } from './feed.ts';
 import type { Outlet } from './outlet.ts';
 
 export interface FollowerDeps {
@@ -9,6 +9,8 @@ export interface FollowerDeps {
   outlet: Outlet;
   /** Told when a client that was too slow has room again: how many events were set aside. They follow. */
   lagged(surveyId: string, skipped: number): void;
+  /** Told when the stream no longer reaches back to where the client was. */
+  missed(surveyId: string, gap: NonNullable<Page['gap']>): void;
   sent(count: number): void;
   log: Log;
 }
@@ -19,7 +21,7 @@ const retryMs = 500;
  * Brings one survey's responses to one client, from a position on: reads the past from the stream, joins the live feed where the two
  * meet, and falls back to reading when the client is too slow. Each event is sent once, in order.
  */
-export function createFollower({ feed, outlet, lagged, sent, log }: FollowerDeps, surveyId: string, from: LivePosition) {
+export function createFollower({ feed, outlet, lagged, missed, sent, log }: FollowerDeps, surveyId: string, from: LivePosition) {
   let position = from;
   let setAside = 0;
   let isOver = false;
@@ -37,7 +39,11 @@ export function createFollower({ feed, outlet, lagged, sent, log }: FollowerDeps
     const fresh = first && isBehind(first.position, position) ? events : events.filter((event) => isBehind(event.position, position));
     if (fresh.length === 0) return;
     if (setAside === 0 && !outlet.isCongested) return send(fresh);
-    if (setAside === 0) void recover();
+    if (setAside === 0) {
+      // All before it has been sent, however long ago the last event was.
+      if (fresh[0]) position = { ...fresh[0].position, row: fresh[0].position.row - 1 };
+      void recover();
+    }
     setAside += fresh.length;
   };
 
@@ -57,6 +63,7 @@ export function createFollower({ feed, outlet, lagged, sent, log }: FollowerDeps
       try {
         const page = await feed.read(surveyId, position);
         if (isOver || outlet.isOver) return;
+        if (page.gap) missed(surveyId, page.gap);
         send(page.events);
         position = page.end;
         // Joined at once, before anything else can run: the feed hands on what comes behind.

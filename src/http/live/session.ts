@@ -84,6 +84,7 @@ export function createSession(deps: SessionDeps, first: Principal, outlet: Outle
         deps.metrics.liveLagged(skipped);
         tell(frameOf('lagged', { surveyId: id, skipped }));
       },
+      missed: (id, { fromMs, toMs }) => tell(frameOf('missed', { surveyId: id, from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() })),
     }, surveyId, from);
     subscription.follower = follower;
     follower.start();
