@@ -1,22 +1,38 @@
 import type { LookupFunction } from 'node:net';
-import type { Settings } from '../settings.ts';
-import { createProviders } from './providers.ts';
+import type { Secrets } from '../secrets.ts';
+import type { ProviderName, Settings } from '../settings.ts';
+import type { AiSettingsStore } from '../stores/postgres/ai-settings.ts';
+import { createProviders, type FoundSettings } from './providers.ts';
 
 export interface AiDeps {
   settings: Pick<Settings, 'ai'>;
+  stored: Pick<AiSettingsStore, 'find'>;
+  secrets: Pick<Secrets, 'open'>;
   guardLookup: LookupFunction;
 }
 
+/** Binds a sealed key to its provider. */
+export const aiKeyContext = (name: ProviderName): string => `ai key of ${name}`;
+
 /** Everything that has to do with AI providers in one process. Without a key nothing here does anything but refuse. */
-export function createAi({ settings, guardLookup }: AiDeps) {
-  const providers = createProviders({
-    guardLookup,
-    find: async (name) => {
-      const own = settings.ai.providers[name];
-      return own.apiKey === undefined ? undefined : { ...own, source: 'environment' };
-    },
-  });
-  return { providers };
+export function createAi({ settings, stored, secrets, guardLookup }: AiDeps) {
+  const find = async (name: ProviderName): Promise<FoundSettings | undefined> => {
+    const own = settings.ai.providers[name];
+    const row = await stored.find(name);
+    if (!row) return own.apiKey === undefined ? undefined : { ...own, source: 'environment' };
+    const { requestsPerMinute, tokensPerMinute } = own;
+    return {
+      apiKey: secrets.open(row.keySealed, aiKeyContext(name)),
+      ...(row.endpoint !== null && (name === 'azure' ? { endpoint: row.endpoint } : { baseUrl: row.endpoint })),
+      ...(row.deployment !== null && { deployment: row.deployment }),
+      ...(row.modelHigh !== null && { modelHigh: row.modelHigh }),
+      ...(row.modelLow !== null && { modelLow: row.modelLow }),
+      ...(requestsPerMinute !== undefined && { requestsPerMinute }),
+      ...(tokensPerMinute !== undefined && { tokensPerMinute }),
+      source: 'settings',
+    };
+  };
+  return { find, providers: createProviders({ guardLookup, find }) };
 }
 
 export type Ai = ReturnType<typeof createAi>;

@@ -58,7 +58,7 @@ function build(name: ProviderName, found: FoundSettings, guardLookup: LookupFunc
 }
 
 /** A key with a line break, or one of another provider, is refused without sending it anywhere. */
-function assertKeyForm(name: ProviderName, apiKey: string, isOwnAddress: boolean): void {
+export function assertKeyForm(name: ProviderName, apiKey: string, isOwnAddress: boolean): void {
   const isPlain = /^[\x21-\x7e]{1,512}$/.test(apiKey);
   if (!isPlain || (!isOwnAddress && !keyForms[name].test(apiKey))) throw new Problem('AI_KEY_INVALID', 'The key does not have the form of a key of this provider');
 }

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { aiKeyContext, type Ai } from '../../ai/ai.ts';
+import { providerDefaults } from '../../ai/models.ts';
+import { assertKeyForm, providerNames } from '../../ai/providers.ts';
+import { ask, readBy } from '../../ai/structured.ts';
+import { Problem, notFound, validationProblem } from '../../errors.ts';
+import type { Secrets } from '../../secrets.ts';
+import type { ProviderName } from '../../settings.ts';
+import type { AiSettingsStore } from '../../stores/postgres/ai-settings.ts';
+import type { Audit } from '../../stores/postgres/audit.ts';
+import type { Guard } from '../../webhooks/guard.ts';
+import { ok, route, type Route } from '../route.ts';
+import { providerSchema, providerSettingsSchema, providerTestSchema } from '../schemas/ai.ts';
+
+export interface AiSettingsRoutesDeps extends Pick<Ai, 'find' | 'providers'> {
+  stored: AiSettingsStore;
+  secrets: Pick<Secrets, 'seal'>;
+  guard: Pick<Guard, 'check'>;
+  audit: Pick<Audit, 'record'>;
+}
+
+const name = z.string().trim().min(1).max(200);
+const body = z.strictObject({
+  apiKey: z.string().trim().min(8).max(512).regex(/^[\x21-\x7e]+$/, 'must be a key without spaces'),
+  endpoint: z.string().max(2048).optional().describe('`azure`: the URL of the resource. Otherwise a base URL in place of the provider’s own'),
+  deployment: name.optional().describe('Of `azure`'),
+  models: z.strictObject({ high: name, low: name }).partial().optional(),
+});
+
+const common = { tag: 'AI', access: { kind: 'admin' }, limit: 'api' } as const;
+const testWithinMs = 20_000;
+
+export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
+  const { stored, audit } = deps;
+  const present = (provider: ProviderName) => presentProvider(deps, provider);
+  return [
+    route({
+      ...common, method: 'GET', path: '/ai/settings', summary: 'List the AI providers and how they are set up',
+      description: 'Keys are shown by their last four characters. What is entered here goes before the environment.', reply: z.array(providerSettingsSchema), replyStatus: 200,
+      handle: async () => ok(await Promise.all(providerNames.map(present))),
+    }),
+    route({
+      ...common, method: 'PUT', path: '/ai/settings/{provider}', summary: 'Set an AI provider up', body, reply: providerSettingsSchema, replyStatus: 200,
+      handle: async ({ params, body: given, principal }) => {
+        const provider = providerOf(params['provider']);
+        await assertUsable(deps, provider, given);
+        await stored.save({
+          provider, keySealed: deps.secrets.seal(given.apiKey, aiKeyContext(provider)), keyLastFour: given.apiKey.slice(-4),
+          endpoint: given.endpoint ?? null, deployment: given.deployment ?? null, modelHigh: given.models?.high ?? null, modelLow: given.models?.low ?? null,
+        });
+        await audit.record({ actor: principal, action: 'ai-provider.changed', objectKind: 'ai-provider', objectId: provider, details: { fields: Object.keys(given) } });
+        return ok(await present(provider));
+      },
+    }),
+    route({
+      ...common, method: 'POST', path: '/ai/settings/{provider}/test', summary: 'Ask an AI provider for a word', reply: providerTestSchema, replyStatus: 200,
+      handle: async ({ params }) => ok(await testProvider(deps, providerOf(params['provider']))),
+    }),
+    route({
+      ...common, method: 'DELETE', path: '/ai/settings/{provider}', summary: 'Forget what was entered for an AI provider', description: 'Settings of the environment count again.',
+      reply: providerSettingsSchema, replyStatus: 200,
+      handle: async ({ params, principal }) => {
+        const provider = providerOf(params['provider']);
+        if (!(await stored.remove(provider))) throw notFound('setting');
+        await audit.record({ actor: principal, action: 'ai-provider.removed', objectKind: 'ai-provider', objectId: provider });
+        return ok(await present(provider));
+      },
+    }),
+  ];
+}
+
+function providerOf(text: string | undefined): ProviderName {
+  const read = providerSchema.safeParse(text);
+  if (!read.success) throw notFound('AI provider');
+  return read.data;
+}
+
+async function assertUsable({ guard }: AiSettingsRoutesDeps, provider: ProviderName, { apiKey, endpoint, deployment }: z.output<typeof body>): Promise<void> {
+  const needs = provider === 'azure' ? ([['endpoint', endpoint], ['deployment', deployment]] as const).filter(([, value]) => value === undefined) : [];
+  if (needs.length > 0) throw validationProblem(needs.map(([path]) => ({ path, message: 'is needed for azure' })));
+  const refusal = endpoint === undefined ? undefined : await guard.check(endpoint);
+  if (refusal !== undefined) throw validationProblem([{ path: 'endpoint', message: refusal }]);
+  try {
+    assertKeyForm(provider, apiKey, endpoint !== undefined);
+  } catch (error) {
+    throw validationProblem([{ path: 'apiKey', message: error instanceof Problem ? error.message : 'is no key' }]);
+  }
+}
+
+async function presentProvider({ find, stored }: AiSettingsRoutesDeps, provider: ProviderName) {
+  const [found, row] = await Promise.all([find(provider), stored.find(provider)]);
+  const defaults = providerDefaults[provider];
+  const model = (own: string | undefined, fallback: string) => (found ? (own ?? found.deployment ?? (fallback || null)) : null);
+  return {
+    provider, isConfigured: found !== undefined, source: found?.source ?? null, keyLastFour: row?.keyLastFour ?? found?.apiKey?.slice(-4) ?? null,
+    endpoint: found?.endpoint ?? found?.baseUrl ?? null, deployment: found?.deployment ?? null,
+    models: { high: model(found?.modelHigh, defaults.high), low: model(found?.modelLow, defaults.low) },
+  };
+}
+
+const wordReply = z.strictObject({ word: z.string() });
+
+async function testProvider({ providers }: AiSettingsRoutesDeps, provider: ProviderName) {
+  const chosen = await providers.pick(provider);
+  const startedAt = performance.now();
+  const task = { name: 'test', version: 1, tier: 'low', system: 'Reply with one word.', data: { say: 'hello' }, schema: wordReply, read: readBy(wordReply), maxOutputTokens: 200 } as const;
+  const { model } = await ask(chosen, task, AbortSignal.timeout(testWithinMs));
+  return { ok: true, latencyMs: Math.round(performance.now() - startedAt), model };
+}

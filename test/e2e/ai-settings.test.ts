@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { startAiProvider, standInKey, type AiProviderServer } from '../support/ai-provider.ts';
+import { adminClient, createClient, type Client } from '../support/client.ts';
+import { freshDatabase } from '../support/people-server.ts';
+import { startService, type RunningService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
+
+describe('settings of AI providers', () => {
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+  let service: RunningService;
+  let ai: AiProviderServer;
+  let admin: Client;
+  const start = async (env: Record<string, string>) => {
+    service = await startService({ env: { DATABASE_URL: database.url, SECRETS_KEY: 'a secret for this test only', ...env } });
+    admin = await adminClient(service);
+  };
+
+  before(async () => {
+    await sharedStores();
+    database = await freshDatabase();
+    ai = await startAiProvider();
+    await start({ WEBHOOK_ALLOW_PRIVATE: 'true' });
+  });
+  after(async () => {
+    await service?.stop();
+    await ai?.close();
+    await database?.drop();
+  });
+
+  it('are entered, tested, shown by the last four characters of the key, and forgotten', async () => {
+    assert.equal((await admin.call('POST', '/ai/settings/openai/test')).body.code, 'AI_NOT_CONFIGURED');
+    const saved = await admin.put('/ai/settings/openai', { apiKey: standInKey, endpoint: `${ai.url}/v1`, models: { low: 'small-1' } });
+    assert.deepEqual(saved, { provider: 'openai', isConfigured: true, source: 'settings', keyLastFour: '0001', endpoint: `${ai.url}/v1`, deployment: null, models: { high: 'gpt-4.1', low: 'small-1' } });
+    const tested = await admin.post('/ai/settings/openai/test');
+    assert.deepEqual([tested.ok, tested.model, typeof tested.latencyMs], [true, 'small-1', 'number']);
+    assert.deepEqual((await admin.get('/ai/settings')).map(({ provider, isConfigured }: any) => [provider, isConfigured]), [['openai', true], ['anthropic', false], ['gemini', false], ['azure', false]]);
+    assert.equal((await admin.remove('/ai/settings/openai')).isConfigured, false);
+    assert.equal((await admin.call('DELETE', '/ai/settings/openai')).status, 404);
+    assert.ok(!service.logs().includes(standInKey));
+    const audit = await admin.get('/audit?objectKind=ai-provider');
+    assert.deepEqual(audit.map(({ action }: any) => action), ['ai-provider.removed', 'ai-provider.changed']);
+    assert.ok(!JSON.stringify(audit).includes(standInKey));
+  });
+
+  it('tell a key that the provider refuses from a provider that is away', async () => {
+    await admin.put('/ai/settings/gemini', { apiKey: 'wrong-key-0001', endpoint: `${ai.url}/v1beta/openai/` });
+    assert.equal((await admin.call('POST', '/ai/settings/gemini/test')).body.code, 'AI_KEY_INVALID');
+    await admin.put('/ai/settings/gemini', { apiKey: standInKey, endpoint: 'http://127.0.0.1:1/' });
+    assert.equal((await admin.call('POST', '/ai/settings/gemini/test')).body.code, 'AI_PROVIDER_ERROR');
+    await admin.remove('/ai/settings/gemini');
+  });
+
+  it('are for ADMINs alone', async () => {
+    await admin.create('/users', { email: 'ai-editor@example.org', password: 'a long password', role: 'EDITOR' });
+    const { accessToken } = await createClient(service).post('/auth/login', { email: 'ai-editor@example.org', password: 'a long password' });
+    const editor = createClient(service, accessToken);
+    for (const [method, path] of [['GET', '/ai/settings'], ['POST', '/ai/settings/openai/test'], ['DELETE', '/ai/settings/openai']] as const) assert.equal((await editor.call(method, path)).status, 403, path);
+    assert.equal((await editor.call('PUT', '/ai/settings/openai', { body: { apiKey: standInKey } })).status, 403);
+    assert.equal((await editor.call('GET', '/ai/settings', { token: undefined })).status, 401);
+  });
+
+  it('are refused where they cannot work: keys of another form, azure without an endpoint, addresses of our own network', async () => {
+    await service.stop();
+    await start({});
+    const put = async (provider: string, body: unknown) => {
+      const reply = await admin.call('PUT', `/ai/settings/${provider}`, { body });
+      return [reply.status, reply.body.details?.[0]?.path];
+    };
+    assert.deepEqual(await put('anthropic', { apiKey: 'sk-0123456789abcdefghij' }), [400, 'apiKey']);
+    assert.deepEqual(await put('openai', { apiKey: 'sk-0123456789\nabcdefghij' }), [400, 'apiKey']);
+    assert.deepEqual(await put('azure', { apiKey: '0123456789abcdef0123456789abcdef' }), [400, 'endpoint']);
+    assert.deepEqual(await put('acme', { apiKey: '0123456789abcdef' }), [404, undefined]);
+    for (const endpoint of ['http://127.0.0.1:8080/', 'http://169.254.169.254/latest', 'http://[::1]/', 'http://localhost/', 'ftp://example.org/', 'http://user:pass@example.org/'])
+      assert.deepEqual(await put('openai', { apiKey: standInKey, endpoint }), [400, 'endpoint'], endpoint);
+  });
+});
