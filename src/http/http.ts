@@ -26,10 +26,12 @@ import { healthRoutes } from './routes/health.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { analyticsRoutes } from './routes/analytics.ts';
 import { exportRoutes } from './routes/exports.ts';
+import { publicRoutes } from './routes/public.ts';
 import { questionRoutes } from './routes/questions.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { submitRoute } from './routes/submit.ts';
 import { surveyRoutes } from './routes/surveys.ts';
+import { translationRoutes } from './routes/translations.ts';
 import { uploadRoutes } from './routes/uploads.ts';
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
@@ -113,6 +115,8 @@ function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limi
     ...responseRoutes({ responses, reading, surveys, intake }),
     ...analyticsRoutes({ totals, crosstab, surveys }),
     ...exportRoutes({ exports: stores.exports, files: stores.exportFiles, surveys, now, newId: id }),
+    ...publicRoutes({ actors, translations: stores.translations, now }),
+    ...translationRoutes({ surveys, translations: stores.translations, audit: people.audit, now }),
     ...uploadRoutes({ uploads: core.uploads, actors, maxBytes: settings.uploadMaxBytes, now, newId: id }),
   ];
 }

@@ -11,6 +11,7 @@ import { createPostgres } from './postgres/client.ts';
 import { createExportStore } from './postgres/exports.ts';
 import { migratePostgres } from './postgres/migrate.ts';
 import { createSurveyStore } from './postgres/surveys.ts';
+import { createTranslationStore } from './postgres/translations.ts';
 import { createUploadRows } from './postgres/uploads.ts';
 import { createDeliveryStore } from './postgres/webhook-deliveries.ts';
 import { createWebhookStore } from './postgres/webhooks.ts';
@@ -62,6 +63,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     deliveries: createDeliveryStore(sql),
     exports: createExportStore(sql),
     exportFiles: createExportFiles(settings.dataDir),
+    translations: createTranslationStore(sql),
     uploadRows: createUploadRows(sql),
     uploadStorage: createDiskStorage(settings.dataDir),
     intake: createIntake({ redis: intakeRedis, shards, metrics }),

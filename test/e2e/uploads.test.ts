@@ -40,7 +40,7 @@ describe('uploads', () => {
     return { surveyId: id, questionId: question.id, token: accessToken };
   };
   const pathOf = ({ surveyId, questionId }: Target) => `/uploads/surveys/${surveyId}/questions/${questionId}`;
-  const send = async (target: Target, body: BodyInit, headers: Record<string, string> = {}) => {
+  const send = async (target: Target, body: Uint8Array | string, headers: Record<string, string> = {}) => {
     const reply = await fetch(service.base + pathOf(target), { method: 'POST', body, headers: { 'content-type': 'application/octet-stream', ...headers }, ...{ duplex: 'half' } });
     const json: any = await reply.json();
     return { status: reply.status, data: json.data, problem: json };

@@ -58,6 +58,7 @@ function headerParameters(route: Route): Parameter[] {
       header('X-Survey-Token', 'The token of a PRIVATE survey'),
     ];
   if (route.bodyKind === 'stream') return [header('X-Filename', 'The file’s name, percent-encoded UTF-8'), header('X-Survey-Token', 'The token of a PRIVATE survey')];
+  if (route.tag === 'Public') return [header('X-Survey-Token', 'The token of a PRIVATE survey')];
   if (route.replyMediaType === 'text/event-stream') return [header('Last-Event-ID', 'What was missed since is sent first')];
   return route.replyMediaType === 'application/octet-stream' ? [header('Range', 'One range of bytes')] : [];
 }

@@ -30,22 +30,24 @@ const fields = {
 type Typed = { type: QuestionTypeName; settings: Record<string, unknown>; options: readonly unknown[] };
 
 /** Holds the settings and options against what the type says of itself. */
-function assertTyped({ type, settings, options }: Typed, context: z.core.$RefinementCtx): void {
+function assertTyped({ type, settings, options }: Typed, context: z.core.$RefinementCtx, rowSchema: z.ZodType = matrixRowSchema): void {
   const { rows, ...rest } = settings;
   const { hasRows, optionSource, settings: own } = registry[type];
   const report = (path: (string | number)[], message: string) => void context.addIssue({ code: 'custom', path, message });
   if (!own.safeParse(hasRows ? rest : settings).success) report(['settings'], `these are no settings of ${type}`);
-  if (hasRows && !z.array(matrixRowSchema).min(1).safeParse(rows).success) report(['settings', 'rows'], 'must be rows');
+  if (hasRows && !z.array(rowSchema).min(1).safeParse(rows).success) report(['settings', 'rows'], 'must be rows');
   if (optionSource === 'none' && options.length > 0) report(['options'], `${type} has no options`);
   if (optionSource !== 'none' && options.length === 0) report(['options'], `${type} has options`);
 }
 
 export const questionSchema = z
   .strictObject({ ...fields, surveyId: idSchema })
-  .superRefine(assertTyped)
+  .superRefine((question, context) => assertTyped(question, context))
   .meta({ id: 'Question', description: 'A question of a survey.' });
 
+const labelSchema = z.strictObject({ id: idSchema, text: z.string() }).meta({ id: 'Label', description: 'An option or row as a respondent sees it; answers name its `id`.' });
+
 export const publicQuestionSchema = z
-  .strictObject(fields)
-  .superRefine(assertTyped)
+  .strictObject({ ...fields, options: z.array(labelSchema) })
+  .superRefine((question, context) => assertTyped(question, context, labelSchema))
   .meta({ id: 'PublicQuestion', description: 'A question as a respondent sees it.' });

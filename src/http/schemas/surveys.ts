@@ -50,8 +50,6 @@ export const publicSurveySchema = z
     direction: directionSchema,
     languages: z.array(languageSchema).describe('All languages that the survey can be read in'),
     isAnonymous: z.boolean(),
-    endsAt: timeSchema.nullable(),
-    version: z.number().int().min(1),
     questions: z.array(publicQuestionSchema),
   })
   .meta({ id: 'PublicSurvey', description: 'What a respondent needs to see of an open survey.' });
@@ -73,6 +71,12 @@ export const translationSchema = z
         rows: z.array(translatedText).optional(),
       }),
     ),
-    updatedAt: timeSchema.optional(),
+    stale: z.array(z.string()).describe('Paths of texts whose source was reworded since'),
+    missing: z.array(z.string()).describe('Paths of texts that are shown in the survey’s own language'),
+    updatedAt: timeSchema,
   })
   .meta({ id: 'Translation', description: 'The texts of a survey in another language; what is left out is shown in the survey’s own.' });
+
+export const translationListItemSchema = z
+  .strictObject({ language: languageSchema, direction: directionSchema, isOwn: z.boolean().describe('The language that the survey was written in') })
+  .meta({ id: 'TranslationListItem', description: 'A language that a survey can be read in.' });

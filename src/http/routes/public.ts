@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { intakeProblem } from '../../actors/submissions.ts';
+import type { HeldSurvey, SurveyActors } from '../../actors/surveys.ts';
+import { visibleOptions, visibleQuestions, visibleRows, type MatrixRow, type Option, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
+import { chooseLanguage, directionOf, translateSurvey } from '../../domain/translation.ts';
+import { notFound } from '../../errors.ts';
+import { isSameText } from '../../secrets.ts';
+import type { TranslationStore } from '../../stores/postgres/translations.ts';
+import { ok, route, type Route } from '../route.ts';
+import { publicSurveySchema } from '../schemas/surveys.ts';
+
+export interface PublicRoutesDeps {
+  actors: Pick<SurveyActors, 'lookUp'>;
+  translations: Pick<TranslationStore, 'languages' | 'find'>;
+  now(): number;
+}
+
+const query = z.strictObject({ lang: z.string().max(35).regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or zh-Hans').optional().describe('The language wished for') });
+
+/** What a respondent may see without signing in. */
+export function publicRoutes({ actors, translations, now }: PublicRoutesDeps): Route[] {
+  return [
+    route({
+      method: 'GET', path: '/public/surveys/{id}', tag: 'Public', summary: 'Read an open survey as a respondent',
+      description: 'Only surveys that take responses now; a PRIVATE one only with its token in `X-Survey-Token`. Everything else is a 404. Without `lang`, or where it is not there, the survey’s own language.',
+      access: { kind: 'public' }, limit: 'api', query, reply: publicSurveySchema, replyStatus: 200,
+      handle: async ({ params, query: { lang }, header }) => {
+        const held = await actors.lookUp(params['id'] ?? '');
+        if (!held || !isOpenTo(held, header('x-survey-token'), now())) throw notFound('survey');
+        const { survey } = held;
+        const others = (await translations.languages(survey.id)).filter((language) => language !== survey.language);
+        const languages = [survey.language, ...others];
+        const language = chooseLanguage(lang, languages) ?? survey.language;
+        const translation = language === survey.language ? undefined : await translations.find(survey.id, language);
+        return ok(present(translation ? translateSurvey(survey, translation) : survey, translation?.language ?? survey.language, languages));
+      },
+    }),
+  ];
+}
+
+function isOpenTo(held: HeldSurvey, token: string | undefined, nowMs: number): boolean {
+  const { visibility, accessToken } = held.survey;
+  const isInvited = visibility === 'PUBLIC' || (token !== undefined && accessToken !== null && isSameText(accessToken, token));
+  return isInvited && intakeProblem(held, nowMs) === undefined;
+}
+
+function present(survey: SurveyWithQuestions, language: string, languages: readonly string[]) {
+  const { id, title, description, isAnonymous } = survey;
+  return { id, title, description, language, direction: directionOf(language), languages, isAnonymous, questions: visibleQuestions(survey).map(presentQuestion) };
+}
+
+const shown = ({ id, text }: Option | MatrixRow) => ({ id, text });
+
+/** All settings of a type say what an answer may be, so all are shown; stored values are not. */
+function presentQuestion(question: Question) {
+  const { id, type, text, description, isRequired, order, settings } = question;
+  return {
+    id, type, text, description, isRequired, order, options: visibleOptions(question).map(shown),
+    settings: { ...settings, ...(question.rows.length > 0 && { rows: visibleRows(question).map(shown) }) },
+  };
+}

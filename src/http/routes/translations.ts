@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { describeTranslation, directionOf, readTranslation, translationLanguages } from '../../domain/translation.ts';
+import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import { notFound, validationProblem } from '../../errors.ts';
+import type { Audit } from '../../stores/postgres/audit.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import type { TranslationStore } from '../../stores/postgres/translations.ts';
+import { ok, route, type Route } from '../route.ts';
+import { translationListItemSchema, translationSchema } from '../schemas/surveys.ts';
+
+export interface TranslationRoutesDeps {
+  surveys: Pick<SurveyStore, 'load'>;
+  translations: TranslationStore;
+  audit: Pick<Audit, 'record'>;
+  now(): number;
+}
+
+const words = (length: number) => z.string().trim().min(1).max(length).nullable().optional();
+const items = z.array(z.strictObject({ id: z.string(), text: z.string().trim().min(1).max(500).nullable() })).max(200).optional();
+
+const body = z
+  .strictObject({
+    title: words(300),
+    description: words(5000),
+    questions: z.array(z.strictObject({ id: z.string(), text: words(2000), description: words(5000), options: items, rows: items })).max(500).optional(),
+  })
+  .refine((given) => Object.keys(given).length > 0, 'name at least one field');
+
+const common = { tag: 'Translations', limit: 'api' } as const;
+const [read, edit] = [{ kind: 'survey', right: 'read', by: 'id' }, { kind: 'survey', right: 'edit', by: 'id' }] as const;
+
+/** Short, as it only tells one wording from another. */
+export function wordingHash(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+}
+
+/** The texts of a survey in other languages, by hand. */
+export function translationRoutes(deps: TranslationRoutesDeps): Route[] {
+  const { surveys, translations } = deps;
+  return [
+    route({
+      ...common, method: 'GET', path: '/surveys/{id}/translations', summary: 'List the languages of a survey', access: read, reply: z.array(translationListItemSchema), replyStatus: 200,
+      description: 'The survey’s own language first.',
+      handle: async ({ survey }) => {
+        const others = (await translations.languages(survey.id)).filter((language) => language !== survey.language);
+        return ok([survey.language, ...others].map((language, index) => ({ language, direction: directionOf(language), isOwn: index === 0 })));
+      },
+    }),
+    route({
+      ...common, method: 'GET', path: '/surveys/{id}/translations/{language}', summary: 'Read a translation', access: read, reply: translationSchema, replyStatus: 200,
+      description: '`stale` names the texts whose source was reworded since, `missing` those that are not translated.',
+      handle: async ({ params }) => {
+        const survey = await loadFor(surveys, params);
+        const translation = await translations.find(survey.id, params['language'] ?? '');
+        if (!translation) throw notFound('translation');
+        return ok(describeTranslation(survey, translation, wordingHash));
+      },
+    }),
+    putRoute(deps),
+    route({
+      ...common, method: 'DELETE', path: '/surveys/{id}/translations/{language}', summary: 'Delete a translation', access: edit,
+      reply: z.strictObject({ id: z.string().describe('The language'), deleted: z.literal(true) }), replyStatus: 200,
+      handle: async ({ params, survey, principal }) => {
+        const language = params['language'] ?? '';
+        if (!(await translations.remove(survey.id, language))) throw notFound('translation');
+        await deps.audit.record({ actor: principal, action: 'translation.deleted', objectKind: 'survey', objectId: survey.id, details: { language } });
+        return ok({ id: language, deleted: true });
+      },
+    }),
+  ];
+}
+
+function putRoute({ surveys, translations, audit, now }: TranslationRoutesDeps): Route {
+  return route({
+    ...common, method: 'PUT', path: '/surveys/{id}/translations/{language}', summary: 'Translate a survey, whole or in parts', access: edit, body, reply: translationSchema, replyStatus: 200,
+    description: `Languages: ${translationLanguages.join(' ')}. Texts that are left out stay as they are; null takes one back. What is not translated is shown in the survey’s own language.`,
+    handle: async ({ params, body: given, principal }) => {
+      const survey = await loadFor(surveys, params);
+      const language = params['language'] ?? '';
+      if (!translationLanguages.some((known) => known === language)) throw validationProblem([{ path: 'language', message: `must be one of ${translationLanguages.join(', ')}` }]);
+      if (language === survey.language) throw validationProblem([{ path: 'language', message: 'is the survey’s own language' }]);
+      const { strings, removedKeys, findings } = readTranslation(survey, given, wordingHash);
+      if (findings.length > 0) throw validationProblem(findings);
+      const translation = await translations.merge({ surveyId: survey.id, language, strings, removedKeys, at: new Date(now()) });
+      await audit.record({ actor: principal, action: 'translation.changed', objectKind: 'survey', objectId: survey.id, details: { language } });
+      return ok(describeTranslation(survey, translation, wordingHash));
+    },
+  });
+}
+
+async function loadFor(surveys: Pick<SurveyStore, 'load'>, params: Readonly<Record<string, string>>): Promise<SurveyWithQuestions> {
+  const survey = await surveys.load(params['id'] ?? '');
+  if (!survey) throw notFound('survey');
+  return survey;
+}

@@ -1,0 +1,48 @@
+import type { TranslatedString, Translation } from '../../domain/translation.ts';
+import { withPostgres, type Sql } from './client.ts';
+
+export interface TranslationChange {
+  surveyId: string;
+  language: string;
+  /** Put beside or in place of what is there. */
+  strings: Readonly<Record<string, TranslatedString>>;
+  removedKeys: readonly string[];
+  at: Date;
+}
+
+export function createTranslationStore(sql: Sql) {
+  return {
+    find: (surveyId: string, language: string): Promise<Translation | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<TranslationRow[]>`SELECT * FROM translations WHERE survey_id = ${surveyId} AND language = ${language}`;
+        return row && translationOf(row);
+      }),
+
+    languages: (surveyId: string): Promise<string[]> =>
+      withPostgres(async () => (await sql<{ language: string }[]>`SELECT language FROM translations WHERE survey_id = ${surveyId} ORDER BY language`).map((row) => row.language)),
+
+    /** Changes string by string, so that two translators at once both survive. */
+    merge: ({ surveyId, language, strings, removedKeys, at }: TranslationChange): Promise<Translation> =>
+      withPostgres(async () => {
+        const [row] = await sql<TranslationRow[]>`
+          INSERT INTO translations AS known (survey_id, language, strings, updated_at) VALUES (${surveyId}, ${language}, ${sql.json(strings as never)}, ${at})
+          ON CONFLICT (survey_id, language) DO UPDATE SET strings = (known.strings || excluded.strings) - ${removedKeys as string[]}::text[], updated_at = excluded.updated_at
+          RETURNING *`;
+        if (!row) throw new Error('a translation was not written');
+        return translationOf(row);
+      }),
+
+    remove: (surveyId: string, language: string): Promise<boolean> =>
+      withPostgres(async () => (await sql`DELETE FROM translations WHERE survey_id = ${surveyId} AND language = ${language}`).count > 0),
+  };
+}
+
+export type TranslationStore = ReturnType<typeof createTranslationStore>;
+
+interface TranslationRow {
+  language: string;
+  strings: Record<string, TranslatedString>;
+  updated_at: Date;
+}
+
+const translationOf = ({ language, strings, updated_at }: TranslationRow): Translation => ({ language, strings, updatedAt: updated_at });
