@@ -114,6 +114,15 @@ describe('exports', () => {
     assert.deepEqual(lines.find(([name]) => name === 'Green'), ['Green', 3, 25]);
   });
 
+  it('gives a PDF report that names every question, in any script', async () => {
+    const { bytes, record, reply } = await file({ format: 'PDF', isComplete: true });
+    assert.equal(reply.headers.get('content-type'), 'application/pdf');
+    assert.equal(record.rowCount, sent);
+    assert.equal(bytes.subarray(0, 5).toString(), '%PDF-');
+    assert.match(bytes.subarray(-8).toString(), /%%EOF/);
+    assert.ok(Number(/\/Count (\d+)/.exec(bytes.toString('latin1'))?.[1]) >= 4, 'seventeen questions take several pages');
+  });
+
   it('keeps to filters, dates, completeness and the columns asked for', async () => {
     await admin.submit(full.id, { isComplete: false, answers: [{ questionId: full.questions.NPS.id, numberValue: 7 }] });
     const rows = csv((await file({ format: 'CSV', isComplete: true, filters: [`${full.questions.YES_NO.id}:yes`], columns: [full.questions.NPS.id, 'id', full.questions.YES_NO.id], labels: 'value' })).bytes);

@@ -2,12 +2,14 @@ import type { ExportFormat } from '../../stores/postgres/exports.ts';
 import { writeCsv } from './csv.ts';
 import { writeExcel } from './excel/excel.ts';
 import { writeJson, writeNdjson } from './json.ts';
+import { writePdf } from './pdf/pdf.ts';
 import type { Writer } from './writer.ts';
 
 /** Who writes which format. */
 export const writers: Partial<Record<ExportFormat, Writer>> = {
   CSV: writeCsv,
   EXCEL: writeExcel,
+  PDF: writePdf,
   JSON: writeJson,
   NDJSON: writeNdjson,
 };

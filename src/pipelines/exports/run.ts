@@ -54,7 +54,7 @@ export async function runExport(deps: RunDeps, exportId: string): Promise<RunOut
         summarise: () => summarise(deps.totals, { ...range, filters: conditions, questions: layout.questions }),
       }, sink),
     );
-    const isKept = await deps.exports.complete(exportId, { ...file, rowCount: progress.rows(), expiresAt: new Date(deps.now() + keptDays * dayMs) });
+    const isKept = await deps.exports.complete(exportId, { ...file, rowCount: progress.hasBegun() ? progress.rows() : total, expiresAt: new Date(deps.now() + keptDays * dayMs) });
     if (!isKept) throw new NotWanted();
     return 'completed';
   } catch (error) {
@@ -96,10 +96,14 @@ async function* inBatches(records: AsyncIterable<ResponseRecord>): AsyncGenerato
 /** Counts rows on their way to the writer, says so once a second, and stops where nobody wants the file any more. */
 function createProgress({ exports, now }: RunDeps, exportId: string, total: number) {
   let rows = 0;
+  let hasBegun = false;
   let saidAtMs = now();
   return {
+    /** A report is made from counts and reads no rows. */
+    hasBegun: () => hasBegun,
     rows: () => rows,
     async *watch(batches: AsyncIterable<readonly ResponseRecord[]>): AsyncGenerator<readonly ResponseRecord[]> {
+      hasBegun = true;
       for await (const batch of batches) {
         yield batch;
         rows += batch.length;

@@ -18,6 +18,7 @@ export async function summarise(totals: Pick<TotalsStore, 'countSurvey'>, { ques
   const counted = await totals.countSurvey({ ...query, plans });
   return {
     ...surveyHead(counted),
+    byDay: counted.byDay,
     questions: questions.map((question) => {
       const found = counted.perQuestion.get(question.id);
       return { question, statistic: interpretQuestion(question, found?.results ?? [], found?.base ?? 0, counted.total) };

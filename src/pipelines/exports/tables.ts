@@ -18,13 +18,15 @@ export interface QuestionTable {
   answered: number;
   skipped: number;
   /** Means and the like, in the order in which they are read; percentages and scores with one decimal, others with at most two. */
-  figures: { name: string; value: string }[];
+  figures: { name: FigureName; of?: string; value: string }[];
   /** One line for most types; a line a row of a MATRIX or an item of a RANKING. All lines have the same labels. */
   lines: { label: string; cells: TableCell[] }[];
   nps: TypeStatistic['nps'];
   /** What the cells count. */
   heading: string;
 }
+
+export type FigureName = 'NPS' | 'Mean' | 'Median' | 'Standard deviation' | 'Minimum' | 'Maximum' | 'Top box' | 'Bottom box';
 
 type QuestionSummary = Summary['questions'][number];
 const wordsShown = 15;
@@ -61,17 +63,23 @@ function alignedLines(question: Question, nested: readonly { label: string; coun
 const lineLabel = ({ rows, options }: Question, key: string): string => [...rows, ...options].find(({ value }) => value === key)?.text ?? key;
 
 function answerLabel({ options }: Question, key: string): string {
-  return options.find(({ value }) => value === key)?.text ?? (key === otherValue ? otherCategory.text : key);
+  return options.find(({ value }) => value === key)?.text ?? (key === otherValue ? otherCategory.text : key.replace(bin, (_, low, high) => `${rounded(Number(low))}–${rounded(Number(high))}`));
 }
+
+/** A range of numbers whose borders may have many digits. */
+const bin = /^(-?[\d.]+)–(-?[\d.]+)$/;
 
 function figuresOf(question: Question, statistic: QuestionSummary['statistic']): QuestionTable['figures'] {
   const { averageValue, medianValue, standardDeviation, minValue, maxValue, nps, topBox, bottomBox, averageRank, averageByRow } = statistic;
-  const named: [string, number | null | undefined, string?][] = [
+  const named: [FigureName, number | null | undefined, string?][] = [
     ['NPS', nps?.score], ['Mean', averageValue], ['Median', medianValue], ['Standard deviation', standardDeviation], ['Minimum', minValue], ['Maximum', maxValue],
     ['Top box', topBox?.percent, ' %'], ['Bottom box', bottomBox?.percent, ' %'],
   ];
-  for (const [key, value] of Object.entries(averageRank ?? averageByRow ?? {})) named.push([`Mean of ${lineLabel(question, key)}`, value]);
-  return named.flatMap(([name, value, unit = '']) => (typeof value === 'number' ? [{ name, value: rounded(value) + unit }] : []));
+  const means = Object.entries(averageRank ?? averageByRow ?? {});
+  return [
+    ...named.flatMap(([name, value, unit = '']) => (typeof value === 'number' ? [{ name, value: rounded(value) + unit }] : [])),
+    ...means.flatMap(([key, value]) => (value === null ? [] : [{ name: 'Mean' as const, of: lineLabel(question, key), value: rounded(value) }])),
+  ];
 }
 
 export const rounded = (value: number): string => String(Math.round(value * 100) / 100);

@@ -88,7 +88,7 @@ function addSummary(workbook: exceljs.Workbook, { title, createdAt, summary }: T
     head.font = bold;
     sheet.addRow(['Answered', table.answered]);
     sheet.addRow(['Skipped', table.skipped]);
-    for (const { name, value } of table.figures) sheet.addRow([cellText(name), Number.isNaN(Number(value)) ? value : Number(value)]);
+    for (const { name, of, value } of table.figures) sheet.addRow([cellText(of === undefined ? name : `${name}: ${of}`), Number.isNaN(Number(value)) ? value : Number(value)]);
     addLines(sheet, table);
   }
 }

@@ -1,0 +1,144 @@
+import type { ChartKind } from '../../../domain/questions/contract.ts';
+import { rounded, type QuestionTable, type TableCell } from '../tables.ts';
+import { contentWidth, page, type Sheet } from './sheet.ts';
+import type { Words } from './words.ts';
+
+/** Colours that differ for colour-blind eyes and in grey (after Okabe and Ito). */
+const palette = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#8a7f00', '#7d6bb3', '#7a7a7a', '#3b3b3b'];
+/** Those that dark letters are read better on. */
+const light = new Set(['#e69f00', '#cc79a7', '#56b4e9']);
+const ink = '#1f2933';
+const quiet = '#7b8794';
+const rail = '#eef1f4';
+const colorAt = (index: number): string => palette[index % palette.length] ?? ink;
+
+export const percentText = (percent: number): string => `${percent.toFixed(1)} %`;
+
+/** Draws what fits the question below what stands there already. */
+export function drawChart(sheet: Sheet, table: QuestionTable, words: Words): void {
+  if (table.answered === 0 || !table.lines.some(({ cells }) => cells.length > 0)) return;
+  drawers[table.chart](sheet, table, words);
+  sheet.gap(8);
+}
+
+const drawers: Record<ChartKind, (sheet: Sheet, table: QuestionTable, words: Words) => void> = {
+  bars: (sheet, { lines }) => drawBars(sheet, lines[0]?.cells ?? []),
+  columns: (sheet, { lines }) => drawColumns(sheet, lines[0]?.cells ?? []),
+  share: (sheet, { lines }) => drawShares(sheet, lines),
+  lines: (sheet, { lines }) => drawShares(sheet, lines),
+  gauge(sheet, table, words) {
+    if (table.nps) drawGauge(sheet, table.nps, words);
+    drawColumns(sheet, table.lines[0]?.cells ?? []);
+  },
+};
+
+const barHeight = 12;
+const labelWidth = 170;
+const valueWidth = 92;
+
+/** Lying bars; the whole width stands for 100 %. */
+function drawBars(sheet: Sheet, cells: readonly TableCell[]): void {
+  const room = contentWidth - labelWidth - valueWidth - 16;
+  for (const { label, percent, count } of cells) {
+    const name = sheet.set(label, labelWidth, { size: 8.5 }, 2);
+    const height = Math.max(name.height, barHeight) + 4;
+    sheet.ensure(height);
+    const middle = sheet.y + height / 2;
+    sheet.draw(name, page.left, middle - name.height / 2, { width: labelWidth });
+    const left = page.left + labelWidth + 8;
+    sheet.doc.rect(left, middle - barHeight / 2, room, barHeight).fill(rail);
+    if (percent > 0) sheet.doc.rect(left, middle - barHeight / 2, (room * Math.min(100, percent)) / 100, barHeight).fill(colorAt(0));
+    const value = sheet.set(`${count}  (${percentText(percent)})`, valueWidth, { size: 8, color: quiet }, 1);
+    sheet.draw(value, left + room + 8, middle - value.height / 2, { width: valueWidth, align: 'left' });
+    sheet.gap(height);
+  }
+}
+
+const columnsHeight = 90;
+const namesAtMost = 24;
+
+/** Standing columns on an ordered scale, the highest as high as there is room. */
+export function drawColumns(sheet: Sheet, cells: readonly Pick<TableCell, 'label' | 'count'>[]): void {
+  if (cells.length === 0) return;
+  const most = Math.max(1, ...cells.map(({ count }) => count));
+  const step = contentWidth / cells.length;
+  const nameEvery = Math.ceil(cells.length / namesAtMost);
+  const names = cells.map(({ label }, index) => (index % nameEvery === 0 ? sheet.set(label.replace('–', '–\n'), step * nameEvery - 2, { size: 7, color: quiet }, 2) : undefined));
+  const namesHeight = Math.max(...names.map((name) => name?.height ?? 0));
+  sheet.ensure(columnsHeight + namesHeight + 18);
+  const base = sheet.y + 12 + columnsHeight;
+  const width = Math.min(36, step * 0.7);
+  for (const [index, { count }] of cells.entries()) {
+    const center = page.left + step * (index + 0.5);
+    const height = (columnsHeight * count) / most;
+    if (count > 0) sheet.doc.rect(center - width / 2, base - height, width, height).fill(colorAt(0));
+    if (count > 0 && step >= 16) sheet.draw(sheet.set(String(count), step, { size: 7 }, 1), center - step / 2, base - height - 10, { width: step, align: 'center' });
+    const name = names[index];
+    if (name) sheet.draw(name, center - (step * nameEvery - 2) / 2, base + 3, { width: step * nameEvery - 2, align: 'center' });
+  }
+  sheet.doc.moveTo(page.left, base).lineTo(page.right, base).lineWidth(0.7).stroke(quiet);
+  sheet.gap(columnsHeight + namesHeight + 20);
+}
+
+/** One bar of 100 % a line, cut into its parts, with a legend that all lines share. */
+function drawShares(sheet: Sheet, lines: QuestionTable['lines']): void {
+  drawLegend(sheet, (lines[0]?.cells ?? []).map(({ label }) => label));
+  const isNamed = lines.some(({ label }) => label !== '');
+  const left = isNamed ? page.left + labelWidth + 8 : page.left;
+  const room = page.right - left;
+  for (const { label, cells } of lines) {
+    const name = sheet.set(label, labelWidth, { size: 8.5 }, 3);
+    const height = Math.max(isNamed ? name.height : 0, 18) + 5;
+    sheet.ensure(height);
+    const top = sheet.y + (height - 18) / 2;
+    if (isNamed) sheet.draw(name, page.left, sheet.y + (height - name.height) / 2, { width: labelWidth });
+    sheet.doc.rect(left, top, room, 18).fill(rail);
+    let at = left;
+    for (const [index, { percent }] of cells.entries()) {
+      const width = (room * percent) / 100;
+      if (width <= 0) continue;
+      sheet.doc.rect(at, top, width, 18).fill(colorAt(index));
+      if (width > 34) sheet.draw(sheet.set(percentText(percent), width, { size: 7.5, color: light.has(colorAt(index)) ? ink : '#ffffff', weight: 'bold' }, 1), at, top + 4, { width, align: 'center' });
+      at += width;
+    }
+    sheet.gap(height);
+  }
+}
+
+function drawLegend(sheet: Sheet, labels: readonly string[]): void {
+  sheet.flow(labels.map((text, index) => ({ text, mark: colorAt(index) })), { size: 8 });
+  sheet.gap(4);
+}
+
+const zones = [{ to: 0, color: '#d55e00' }, { to: 50, color: '#e69f00' }, { to: 100, color: '#009e73' }] as const;
+
+/** The net promoter score on a half circle from −100 to 100, and the three groups beside it. */
+function drawGauge(sheet: Sheet, { score, promoters, passives, detractors }: NonNullable<QuestionTable['nps']>, words: Words): void {
+  const radius = 70;
+  sheet.ensure(radius + 40);
+  const [x, y] = [page.left + 100, sheet.y + radius + 12];
+  const angle = (value: number) => Math.PI * (1 - (value + 100) / 200);
+  const point = (value: number, distance: number) => [x + distance * Math.cos(angle(value)), y - distance * Math.sin(angle(value))] as const;
+  let from = -100;
+  for (const { to, color } of zones) {
+    const [[ax, ay], [bx, by], [cx, cy], [dx, dy]] = [point(from, radius), point(to, radius), point(to, radius - 18), point(from, radius - 18)];
+    sheet.doc.path(`M ${ax} ${ay} A ${radius} ${radius} 0 0 1 ${bx} ${by} L ${cx} ${cy} A ${radius - 18} ${radius - 18} 0 0 0 ${dx} ${dy} Z`).fill(color);
+    from = to;
+  }
+  if (score !== null) {
+    const [tipX, tipY] = point(score, radius - 4);
+    sheet.doc.moveTo(x, y).lineTo(tipX, tipY).lineWidth(2.5).stroke(ink);
+    sheet.doc.circle(x, y, 4).fill(ink);
+  }
+  for (const [value, dx] of [[-100, -radius], [100, radius]] as const)
+    sheet.draw(sheet.set(String(value), 40, { size: 7, color: quiet }, 1), x + dx - 20, y + 3, { width: 40, align: 'center' });
+  sheet.draw(sheet.set(score === null ? '–' : rounded(Math.round(score * 10) / 10), 100, { size: 18, weight: 'bold' }, 1), x - 50, y + 5, { width: 100, align: 'center' });
+  const total = Math.max(1, promoters + passives + detractors);
+  const groups = [[words.promoters, promoters, zones[2].color], [words.passives, passives, zones[1].color], [words.detractors, detractors, zones[0].color]] as const;
+  for (const [index, [name, count, color]] of groups.entries()) {
+    const top = sheet.y + 14 + index * 24;
+    sheet.doc.rect(page.left + 230, top + 2, 10, 10).fill(color);
+    sheet.draw(sheet.set(`${name}: ${count} (${percentText((count / total) * 100)})`, 250, { size: 10 }, 1), page.left + 248, top, { width: 250, align: 'left' });
+  }
+  sheet.gap(radius + 46);
+}

@@ -1,0 +1,69 @@
+import type { Block, TextStyle, Typesetter } from './text.ts';
+
+/** A4 in points, with its margins. */
+export const page = { width: 595.28, height: 841.89, left: 50, right: 545.28, top: 50, bottom: 785 } as const;
+export const contentWidth = page.right - page.left;
+
+/** The place on the paper where the next thing goes. */
+export interface Sheet {
+  y: number;
+  /** Goes on to the next page unless so much room is left. */
+  ensure(height: number): void;
+  nextPage(): void;
+  gap(height: number): void;
+  /** Writes a text over the whole width, page by page where it is long. */
+  write(text: string, style: TextStyle): void;
+  /** Small texts side by side, in the direction of the survey's language, on as many lines as they need; with a coloured mark each, if given. */
+  flow(items: readonly { text: string; mark?: string }[], style: TextStyle): void;
+  set: Typesetter['set'];
+  draw: Typesetter['draw'];
+  doc: PDFKit.PDFDocument;
+}
+
+export function createSheet(doc: PDFKit.PDFDocument, typesetter: Typesetter, { isRightToLeft }: { isRightToLeft: boolean }): Sheet {
+  const sheet: Sheet = {
+    y: page.top,
+    doc,
+    set: typesetter.set,
+    draw: typesetter.draw,
+    ensure(height) {
+      if (sheet.y + height > page.bottom && sheet.y > page.top) sheet.nextPage();
+    },
+    nextPage() {
+      doc.addPage();
+      sheet.y = page.top;
+    },
+    gap(height) {
+      sheet.y += height;
+    },
+    write(text, style) {
+      const block = typesetter.set(text, contentWidth, style);
+      for (const line of block.lines) {
+        sheet.ensure(block.lineHeight);
+        typesetter.draw({ ...block, lines: [line] } satisfies Block, page.left, sheet.y, { width: contentWidth });
+        sheet.y += block.lineHeight;
+      }
+    },
+    flow(items, style) {
+      const markWidth = 13;
+      const gap = 14;
+      let used = 0;
+      for (const { text, mark } of items) {
+        const block = typesetter.set(text, contentWidth - markWidth, style, 1);
+        const lead = mark === undefined ? 0 : markWidth;
+        const width = lead + (block.lines[0]?.width ?? 0);
+        if (used > 0 && used + width > contentWidth) {
+          sheet.y += block.lineHeight + 2;
+          used = 0;
+        }
+        sheet.ensure(block.lineHeight);
+        const left = isRightToLeft ? page.right - used - width : page.left + used;
+        if (mark !== undefined) doc.rect(isRightToLeft ? left + width - 9 : left, sheet.y + 2, 9, 9).fill(mark);
+        typesetter.draw(block, isRightToLeft ? left : left + lead, sheet.y, { width: width - lead, align: 'left' });
+        used += width + gap;
+      }
+      sheet.y += style.size * 1.6;
+    },
+  };
+  return sheet;
+}
