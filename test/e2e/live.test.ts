@@ -290,9 +290,11 @@ describe('live streams as server-sent events', () => {
 
   it('send everybody away with advice when the service stops', async () => {
     const own = await startService();
-    const survey = await admin.create('/surveys', { title: 'Live' });
-    const live = await openLive(own, token);
-    const events = await openEvents(`${own.base}/surveys/${survey.id}/live`, token);
+    const ownAdmin = await adminClient(own);
+    const ownToken = (await ownAdmin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } })).body.data.accessToken;
+    const survey = await ownAdmin.create('/surveys', { title: 'Live' });
+    const live = await openLive(own, ownToken);
+    const events = await openEvents(`${own.base}/surveys/${survey.id}/live`, ownToken);
     await events.next('subscribed');
     const stopping = own.stop();
     assert.equal((await live.closed).code, 1012);

@@ -41,7 +41,7 @@ interface Tail {
 const pollMs = 150;
 const troubleMs = 500;
 const entriesRead = 16;
-const pageEvents = 500;
+const pageBytes = 512 * 1024;
 /** How much is handed to one listener before the next one's turn: about what fits one write to a socket. */
 const sliceBytes = 16 * 1024;
 /** How long the fan-out runs before others of this process get their turn. */
@@ -104,20 +104,26 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     /** Where a survey's stream stands: all before it is stored. */
     now: (surveyId: string): Promise<LivePosition> => stream.acknowledged(shards.of(surveyId)),
 
-    /** What is stored behind a position, some hundred events at a time. A position of the future counts as now. */
+    /** What is stored behind a position, half a megabyte at a time. A position of the future counts as now. */
     async read(surveyId: string, after: LivePosition): Promise<Page> {
       const shard = shards.of(surveyId);
       const upTo = await stream.acknowledged(shard);
       const events: LiveEvent[] = [];
+      let bytes = 0;
       let position = isBehind(after, upTo) ? upTo : after;
       const oldest = await stream.oldest(shard);
       const gap = oldest && isBehind({ ...oldest, row: 0 }, position) ? { fromMs: position.ms, toMs: oldest.ms } : undefined;
       for (;;) {
         const entries = await stream.read({ after: position, upTo, count: entriesRead }, shard);
         for (const entry of entries) {
-          if (entry.surveyIds.includes(surveyId)) events.push(...(await eventsOf(surveyId, entry)).filter((event) => isBehind(event.position, after)));
           position = behindEntry(entry.id);
-          if (events.length >= pageEvents) return { events: await present(shard, events), end: position, isLast: false, gap };
+          if (!entry.surveyIds.includes(surveyId)) continue;
+          for (const event of await eventsOf(surveyId, entry)) {
+            if (!isBehind(event.position, after)) continue;
+            events.push(event);
+            bytes += event.bytes.length;
+          }
+          if (bytes >= pageBytes) return { events: await present(shard, events), end: position, isLast: false, gap };
         }
         if (entries.length < entriesRead) return { events: await present(shard, events), end: upTo, isLast: true, gap };
       }
@@ -199,7 +205,8 @@ async function handOut(tail: Tail, surveyId: string, events: readonly LiveEvent[
     }
 }
 
-function* slices(events: readonly LiveEvent[]): Generator<readonly LiveEvent[]> {
+/** Parts that are written at once. */
+export function* slices(events: readonly LiveEvent[]): Generator<readonly LiveEvent[]> {
   let [start, bytes] = [0, 0];
   for (const [index, event] of events.entries()) {
     if (index > start && bytes + event.bytes.length > sliceBytes) {

@@ -1,7 +1,7 @@
 import { isBehind, type LivePosition } from '../../domain/live-cursor.ts';
 import type { Log } from '../../log.ts';
 import type { LiveEvent } from './events.ts';
-import type { Feed, Page } from './feed.ts';
+import { slices, type Feed, type Page } from './feed.ts';
 import type { Outlet } from './outlet.ts';
 
 export interface FollowerDeps {
@@ -64,7 +64,11 @@ export function createFollower({ feed, outlet, lagged, missed, sent, log }: Foll
         const page = await feed.read(surveyId, position);
         if (isOver || outlet.isOver) return;
         if (page.gap) missed(surveyId, page.gap);
-        send(page.events);
+        for (const slice of slices(page.events)) {
+          await outlet.room();
+          if (isOver) return;
+          send(slice);
+        }
         position = page.end;
         // Joined at once, before anything else can run: the feed hands on what comes behind.
         if (page.isLast && feed.attach(surveyId, deliver, position)) return;
