@@ -25,10 +25,11 @@ export interface DeliverDeps {
   newId(): string;
 }
 
-const leaseMs = 30_000;
-const renewMs = 8000;
-/** An attempt may last 15 s and must be written down while the endpoint is still ours. */
-const safeMs = 18_000;
+/** After a crash nobody delivers to the endpoint for this long. */
+const leaseMs = 10_000;
+const renewMs = 3000;
+/** Without renewal no attempt begins any more this long before the lease ends. */
+const safeMs = 3000;
 /** After this time another job goes on, so that endpoints without end let others in. */
 const sliceMs = 20_000;
 const agentsKept = 1000;

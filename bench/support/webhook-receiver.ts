@@ -1,0 +1,20 @@
+import uWS, { type us_listen_socket } from 'uWebSockets.js';
+
+/** A receiver that costs as little as possible, in a process of its own: reads a body, says 204 and counts. Tells its port, and the count when asked. */
+let received = 0;
+
+const app = uWS.App();
+app.post('/*', (res) => {
+  let isAborted = false;
+  res.onAborted(() => (isAborted = true));
+  res.onData((_chunk, isLast) => {
+    if (!isLast || isAborted) return;
+    received += 1;
+    res.cork(() => res.writeStatus('204 No Content').endWithoutBody());
+  });
+});
+app.listen('127.0.0.1', 0, (socket: us_listen_socket) => {
+  process.send?.({ port: uWS.us_socket_local_port(socket) });
+});
+process.on('message', () => process.send?.({ received }));
+process.on('disconnect', () => process.exit(0));

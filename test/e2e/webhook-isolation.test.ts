@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { newId } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { createPostgres, type Sql } from '../../src/stores/postgres/client.ts';
+import { createDeliveryStore } from '../../src/stores/postgres/webhook-deliveries.ts';
+import { adminClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startService, type RunningService } from '../support/service.ts';
+import { sharedStores, type SharedStores } from '../support/stores.ts';
+import { startReceiver, type Receiver } from '../support/webhook-receiver.ts';
+
+const waiting = 10_000;
+const samples = 200;
+/** What a shared machine adds to a time of a few milliseconds. */
+const noiseMs = 40;
+
+describe('endpoints beside each other', () => {
+  let stores: SharedStores;
+  let service: RunningService;
+  let admin: Client;
+  let sql: Sql;
+  const receivers: Receiver[] = [];
+
+  before(async () => {
+    stores = await sharedStores();
+    service = await startService({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+    admin = await adminClient(service);
+    sql = createPostgres(stores.databaseUrl, { log: createLog('error') });
+  });
+  after(async () => {
+    await Promise.all(receivers.map((receiver) => receiver.close()));
+    await service?.stop();
+    await sql?.end();
+    await stores?.stop();
+  });
+
+  const receiverOf = async (...given: Parameters<typeof startReceiver>) => {
+    const receiver = await startReceiver(...given);
+    receivers.push(receiver);
+    return receiver;
+  };
+  const endpointOf = (receiver: Receiver, more: object = {}) => admin.create('/webhooks', { url: receiver.url, events: ['survey.published'], ...more });
+  const addWaiting = async (webhookId: string, count: number) => {
+    const at = new Date();
+    const data = { surveyId: newId(), title: 'Many', publishedAt: at.toISOString() };
+    await createDeliveryStore(sql).add(Array.from({ length: count }, () => {
+      const id = newId();
+      return { id, webhookId, event: 'survey.published', eventKey: `many:${id}`, occurredAt: at, data, nextAttemptAt: at, createdAt: at };
+    }));
+  };
+
+  /** Milliseconds from the announcement of an event to its arrival, the slowest but one per cent. */
+  const p99 = async (receiver: Receiver, webhookId: string) => {
+    const times: number[] = [];
+    for (let n = 0; n < samples; n += 1) {
+      const before = receiver.received.length;
+      const startedAt = Date.now();
+      await admin.expect(202, 'POST', `/webhooks/${webhookId}/test`);
+      await eventually(() => assert.ok(receiver.received.length > before), 10_000, 1);
+      times.push((receiver.received.at(-1)?.atMs ?? 0) - startedAt);
+    }
+    return times.sort((a, b) => a - b)[Math.floor(samples * 0.99) - 1] ?? 0;
+  };
+
+  it('do not wait for one that hangs with ten thousand deliveries waiting, which takes five sockets at most', async () => {
+    const quick = await receiverOf();
+    const hanging = await receiverOf(() => undefined);
+    const [quickHook, hangingHook] = await Promise.all([endpointOf(quick), endpointOf(hanging)]);
+    const alone = await p99(quick, quickHook.id);
+    await addWaiting(hangingHook.id, waiting);
+    await eventually(() => assert.equal(hanging.sockets.now, 5));
+    const beside = await p99(quick, quickHook.id);
+    assert.ok(beside <= 2 * alone + noiseMs, `p99 ${beside} ms beside the hanging endpoint, ${alone} ms without`);
+    assert.equal(hanging.sockets.most, 5);
+  });
+
+  it('get no more a second than they want', async () => {
+    const slow = await receiverOf();
+    const hook = await endpointOf(slow, { maxPerSecond: 20 });
+    await addWaiting(hook.id, 60);
+    await eventually(() => assert.equal(slow.received.length, 60), 15_000);
+    const [first, last] = [slow.received[0]?.atMs ?? 0, slow.received.at(-1)?.atMs ?? 0];
+    assert.ok(last - first >= 2800, `60 events at 20 a second took ${last - first} ms`);
+  });
+
+  it('get ten thousand deliveries, each once and each verified', async () => {
+    const busy = await receiverOf();
+    const hook = await endpointOf(busy);
+    await addWaiting(hook.id, waiting);
+    await eventually(() => assert.ok(busy.received.length >= waiting), 60_000, 100);
+    assert.equal(new Set(busy.verified(hook.secret).map(({ id }) => id)).size, waiting);
+    assert.equal(busy.received.length, waiting);
+    assert.ok(busy.sockets.most <= 5, `${busy.sockets.most} sockets`);
+  });
+});
