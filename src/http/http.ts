@@ -21,10 +21,12 @@ import { createPeople, type People } from './people.ts';
 import { createRouteTable, type Route } from './route.ts';
 import type { DescribedRoute } from './reference/described-route.ts';
 import { createOpenApi } from './openapi.ts';
+import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { docsRoutes, openApiRoute } from './routes/docs.ts';
 import { healthRoutes } from './routes/health.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { analyticsRoutes } from './routes/analytics.ts';
+import { erasureRoutes } from './routes/erasure.ts';
 import { exportRoutes } from './routes/exports.ts';
 import { publicRoutes } from './routes/public.ts';
 import { questionRoutes } from './routes/questions.ts';
@@ -112,7 +114,12 @@ function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limi
     ...surveyRoutes({ surveys, actors, responseCount, now, newId: id }),
     ...questionRoutes({ actors, hasAnswers: reading.hasAnswers, now, newId: id }),
     submitRoute({ submit: core.submit, limits }),
-    ...responseRoutes({ responses, reading, surveys, intake }),
+    ...erasureRoutes({ erasing: core.erasing, audit: people.audit }),
+    ...responseRoutes({ responses, reading, surveys, intake: core.erasing }),
+    ...deadLetterRoutes({
+      stream: stores.stream, shards: stores.shards.all,
+      record: (actorId, revived) => void people.audit.record({ actor: { userId: actorId, keyId: null }, action: 'dead-letters.replayed', objectKind: 'service', objectId: 'intake', details: { revived } }),
+    }),
     ...analyticsRoutes({ totals, crosstab, surveys }),
     ...exportRoutes({ exports: stores.exports, files: stores.exportFiles, surveys, now, newId: id }),
     ...publicRoutes({ actors, translations: stores.translations, now }),

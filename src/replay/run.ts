@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { registry } from '../domain/questions/registry.ts';
 import { answersOf, isAnswered, isSubmittable, type MadeQuestion } from './answers.ts';
 import type { Api } from './api.ts';
 import type { Detection, FoundQuestion } from './detect.ts';
@@ -48,7 +49,7 @@ async function makeQuestion(api: Api, surveyId: string, found: FoundQuestion): P
   const { data } = await api.call('POST', `/surveys/${surveyId}/questions`, {
     type: found.type, text: found.text.slice(0, 2000),
     ...(found.options.length > 0 && { options: found.options.map((text) => ({ text })) }),
-    ...(found.type === 'MATRIX' && { settings: { rows: found.columns.map(({ part }) => ({ text: part })) } }),
+    ...(registry[found.type].hasRows && { settings: { rows: found.columns.map(({ part }) => ({ text: part })) } }),
   });
   const { id, options, settings } = data as unknown as Described;
   const byText = (items: readonly { id: string; text: string; value: string }[], field: 'id' | 'value') => new Map(items.map((item) => [item.text, item[field]]));
