@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import exceljs from 'exceljs';
+import { parquetReadObjects } from 'hyparquet';
 import { createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
@@ -121,6 +122,21 @@ describe('exports', () => {
     assert.equal(bytes.subarray(0, 5).toString(), '%PDF-');
     assert.match(bytes.subarray(-8).toString(), /%%EOF/);
     assert.ok(Number(/\/Count (\d+)/.exec(bytes.toString('latin1'))?.[1]) >= 4, 'seventeen questions take several pages');
+  });
+
+  it('gives a PARQUET file with typed columns', async () => {
+    const { bytes } = await file({ format: 'PARQUET', isComplete: true });
+    const rows = await parquetReadObjects({ file: new Uint8Array(bytes).buffer });
+    assert.equal(rows.length, sent);
+    const row = rows[3] ?? {};
+    assert.ok(row['submittedAt'] instanceof Date);
+    assert.equal(row['isComplete'], true);
+    assert.equal(row['Which colour?'], 'Other');
+    assert.equal(row['Which colour? [Other]'], 'Violet');
+    assert.equal(row['Which fruits? [Plum]'], 0);
+    assert.equal(row['Your age?'], 23);
+    assert.deepEqual(row['Which day?'], new Date('2024-02-29T00:00:00Z'));
+    assert.equal(row['A picture?'], null);
   });
 
   it('keeps to filters, dates, completeness and the columns asked for', async () => {

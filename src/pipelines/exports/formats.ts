@@ -2,6 +2,7 @@ import type { ExportFormat } from '../../stores/postgres/exports.ts';
 import { writeCsv } from './csv.ts';
 import { writeExcel } from './excel/excel.ts';
 import { writeJson, writeNdjson } from './json.ts';
+import { writeParquet } from './parquet.ts';
 import { writePdf } from './pdf/pdf.ts';
 import type { Writer } from './writer.ts';
 
@@ -12,4 +13,5 @@ export const writers: Partial<Record<ExportFormat, Writer>> = {
   PDF: writePdf,
   JSON: writeJson,
   NDJSON: writeNdjson,
+  PARQUET: writeParquet,
 };
