@@ -20,6 +20,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ai: ['domain', 'stores', 'webhooks', 'pipelines/queues.ts', ...leaves],
   pipelines: ['domain', 'auth', 'stores', 'actors', 'ai', 'webhooks', 'pipelines/queues.ts', ...leaves],
   http: ['domain', 'auth', 'stores', 'actors', 'ai', 'webhooks', 'pipelines/queues.ts', ...leaves],
+  // A program of its own that uses the service as a client does.
+  replay: ['domain'],
   'service.ts': ['domain', 'auth', 'stores', 'actors', 'ai', 'webhooks', 'pipelines', 'pipelines/queues.ts', 'http', ...leaves],
   'supervisor.ts': ['service.ts', 'stores', ...leaves],
   'main.ts': ['supervisor.ts'],
