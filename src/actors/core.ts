@@ -4,6 +4,8 @@ import type { Metrics } from '../metrics.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Settings } from '../settings.ts';
 import type { Stores } from '../stores/stores.ts';
+import { retentionRules } from '../stores/postgres/retention.ts';
+import { createErasing } from './erasing.ts';
 import { createReading } from './reading.ts';
 import { createUploads } from '../stores/uploads.ts';
 import { createSubmissions } from './submissions.ts';
@@ -30,12 +32,16 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   });
   const reading = createReading({ responses, stream, shards });
   const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: async (responseId) => (await reading.find(responseId)) !== undefined });
+  const erasing = createErasing({
+    intake, responses, reading, uploads, uploadRows: stores.uploadRows, exports: stores.exports, exportFiles: stores.exportFiles, now,
+    rules: (at) => retentionRules(stores.sql, settings.retentionDays, at),
+  });
   const submit = createSubmissions({
     actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, now, newId: () => newId(), metrics,
     onBackgroundError: (error) => log.warn({ err: error }, 'a filled survey could not be closed yet; the ingest will'),
   });
   return {
-    actors, submit, now, reading, uploads,
+    actors, submit, now, reading, uploads, erasing,
     /** Hears of changes that other processes make. */
     listen: () =>
       messages.subscribe(surveyChannel, ({ surveyId, revision }) => {

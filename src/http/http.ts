@@ -106,7 +106,7 @@ function endpointRoutes({ settings, stores, core, jobs, secrets, log }: HttpOpti
 }
 
 function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limits: Limits): Route[] {
-  const { surveys, responses, intake, totals, crosstab } = stores;
+  const { surveys, responses, totals, crosstab } = stores;
   const { actors, reading, responseCount, now } = core;
   const id = () => newId();
   return [

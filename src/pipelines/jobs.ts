@@ -123,7 +123,8 @@ function tasks({ stores, core }: JobsOptions, purgeOutbox: () => Promise<void>):
       },
     },
     { name: 'erase deleted responses for good', everyMs: hourMs, run: async () => void (await stores.responses.eraseDeleted()) },
-    { name: 'remove uploads that nobody claimed', everyMs: hourMs, run: async () => void (await core.uploads.sweep()) },
+    { name: 'delete responses whose time is over', everyMs: 600_000, run: async () => void (await core.erasing.eraseExpired()) },
+    { name: 'remove uploads that nobody claimed', everyMs: 600_000, run: async () => void (await core.uploads.sweep()) },
     { name: 'forget delivered events', everyMs: hourMs, run: purgeOutbox },
   ];
 }

@@ -1,6 +1,17 @@
 import type { ClickHouse } from './client.ts';
 import { storageTable, type Placement } from './placement.ts';
-import { text, uuid } from './query/literals.ts';
+import { instant, text, uuid, whole } from './query/literals.ts';
+
+/** What has to be known of a response to delete it. */
+export interface DoomedResponse {
+  surveyId: string;
+  responseId: string;
+  submittedAtMs: number;
+  isComplete: boolean;
+}
+
+/** One respondent's responses, or those submitted before a moment. */
+export type Doom = { respondent: string } | { before: Date };
 
 const erasureTimeoutMs = 30 * 60_000;
 
@@ -11,6 +22,15 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
   const months = async (condition: string): Promise<string[]> =>
     (await clickhouse.select<[string]>(`SELECT DISTINCT _partition_id FROM ${table} WHERE ${condition}`, { timeoutMs: erasureTimeoutMs })).map(([month]) => month);
   return {
+    /** Responses that a reason to delete them holds for, oldest first, at most `limit`. */
+    async doomed(surveyId: string, doom: Doom, limit: number): Promise<DoomedResponse[]> {
+      const reason = 'respondent' in doom ? `respondent = ${text(doom.respondent)}` : `submitted_at < ${instant(doom.before)}`;
+      const rows = await clickhouse.select<[string, number, number]>(
+        `SELECT response_id, toUnixTimestamp64Milli(submitted_at) AS at, is_complete FROM ${table} FINAL WHERE survey_id = ${uuid(surveyId)} AND ${reason} ORDER BY at, response_id LIMIT ${whole(limit)}`,
+        { timeoutMs: erasureTimeoutMs },
+      );
+      return rows.map(([responseId, submittedAtMs, isComplete]) => ({ surveyId, responseId, submittedAtMs, isComplete: isComplete === 1 }));
+    },
     /** Removes every row of a survey. Rows of it that arrive later stay. */
     async eraseSurvey(surveyId: string): Promise<void> {
       await clickhouse.command(`ALTER TABLE ${storage} DELETE WHERE survey_id = ${uuid(surveyId)} SETTINGS mutations_sync = 2`, { timeoutMs: erasureTimeoutMs });

@@ -60,6 +60,10 @@ export function createUploadRows(sql: Sql) {
     keep: (responseIds: readonly string[]): Promise<void> =>
       withPostgres(async () => void (await sql`UPDATE uploads SET is_kept = true WHERE response_id = ANY(${responseIds as string[]}::uuid[])`)),
 
+    /** Their responses are about to go: whether they are there is to be asked again. */
+    doubt: (responseIds: readonly string[]): Promise<void> =>
+      withPostgres(async () => void (await sql`UPDATE uploads SET is_kept = false, claimed_at = now() WHERE response_id = ANY(${responseIds as string[]}::uuid[])`)),
+
     /** Responses that have held uploads since before that moment and were not seen yet. */
     unsettled: (before: Date, limit: number): Promise<string[]> =>
       withPostgres(async () => {

@@ -1,0 +1,90 @@
+import { encodeTombstone } from '../domain/response-row.ts';
+import type { Doom, DoomedResponse } from '../stores/clickhouse/erasure.ts';
+import type { ResponseStore } from '../stores/clickhouse/responses.ts';
+import type { ExportFiles } from '../stores/files.ts';
+import type { ExportStore } from '../stores/postgres/exports.ts';
+import type { RetentionRule } from '../stores/postgres/retention.ts';
+import type { UploadRows } from '../stores/postgres/uploads.ts';
+import type { Intake } from '../stores/redis/intake.ts';
+import type { Uploads } from '../stores/uploads.ts';
+import type { Reading } from './reading.ts';
+
+export interface ErasingDeps {
+  intake: Pick<Intake, 'remove'>;
+  responses: Pick<ResponseStore, 'doomed'>;
+  reading: Pick<Reading, 'settled'>;
+  uploads: Pick<Uploads, 'removeOfResponses'>;
+  uploadRows: Pick<UploadRows, 'doubt'>;
+  exports: Pick<ExportStore, 'removeOfSurvey'>;
+  exportFiles: Pick<ExportFiles, 'remove'>;
+  rules(now: Date): Promise<RetentionRule[]>;
+  now(): number;
+}
+
+type Removal = Parameters<Intake['remove']>[0];
+
+const dayMs = 24 * 3_600_000;
+const batch = 500;
+const atOnce = 25;
+/** Between batches that time alone asks for: submissions come first. */
+const breathMs = 500;
+const respondentAtMost = 5000;
+
+/** Deletes responses for good: their tombstones end counts and rows, and their files go. */
+export function createErasing(deps: ErasingDeps) {
+  /** As the intake's own; the response's files go too. */
+  const remove = async (removal: Removal): Promise<boolean> => {
+    // Should this be cut short, the sweep of uploads asks whether the response is still there.
+    await deps.uploadRows.doubt([removal.responseId]);
+    const isRemoved = await deps.intake.remove(removal);
+    await deps.uploads.removeOfResponses([removal.responseId]);
+    return isRemoved;
+  };
+
+  const removeAll = async (doomed: readonly DoomedResponse[]): Promise<number> => {
+    let removed = 0;
+    for (let from = 0; from < doomed.length; from += atOnce) {
+      const results = await Promise.all(
+        doomed.slice(from, from + atOnce).map(({ surveyId, responseId, submittedAtMs, isComplete }) => remove({ surveyId, responseId, isComplete, row: encodeTombstone(surveyId, responseId, submittedAtMs) })),
+      );
+      removed += results.filter(Boolean).length;
+    }
+    return removed;
+  };
+
+  const erase = async (surveyId: string, doom: Doom, { most, pauseMs }: { most: number; pauseMs: number }): Promise<{ removed: number; isFinished: boolean }> => {
+    for (let removed = 0; ; ) {
+      // What was accepted, and deleted, before now is to be seen.
+      await deps.reading.settled(surveyId);
+      const doomed = await deps.responses.doomed(surveyId, doom, batch);
+      if (doomed.length === 0) return { removed, isFinished: true };
+      if (removed >= most) return { removed, isFinished: false };
+      const gone = await removeAll(doomed);
+      removed += gone;
+      // Deleted before, and yet still shown: going round would not help.
+      if (gone === 0) return { removed, isFinished: false };
+      if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  };
+
+  return {
+    remove,
+
+    /** Erases one respondent's responses, with the survey's export files, which may show them. Not finished: there are more than is done at once. */
+    async eraseRespondent(surveyId: string, respondent: string): Promise<{ removed: number; isFinished: boolean }> {
+      const outcome = await erase(surveyId, { respondent }, { most: respondentAtMost, pauseMs: 0 });
+      if (outcome.removed > 0) for (const id of await deps.exports.removeOfSurvey(surveyId)) await deps.exportFiles.remove(id);
+      return outcome;
+    },
+
+    /** Deletes the responses whose time is over; gives how many. */
+    async eraseExpired(): Promise<number> {
+      let removed = 0;
+      for (const { surveyId, days } of await deps.rules(new Date(deps.now())))
+        removed += (await erase(surveyId, { before: new Date(deps.now() - days * dayMs) }, { most: Number.POSITIVE_INFINITY, pauseMs: breathMs })).removed;
+      return removed;
+    },
+  };
+}
+
+export type Erasing = ReturnType<typeof createErasing>;

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { createErasing } from '../../src/actors/erasing.ts';
+import { createReading } from '../../src/actors/reading.ts';
+import { createLog } from '../../src/log.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { retentionRules } from '../../src/stores/postgres/retention.ts';
+import { openStores, type Stores } from '../../src/stores/stores.ts';
+import { createUploads } from '../../src/stores/uploads.ts';
+import { adminClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startService, type RunningService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
+
+const dayMs = 86_400_000;
+const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+
+describe('what must not be kept', () => {
+  let service: RunningService;
+  let admin: Client;
+  let stores: Stores;
+  before(async () => {
+    const urls = await sharedStores();
+    service = await startService();
+    admin = await adminClient(service);
+    stores = await openStores({
+      urls: { redis: urls.redisUrl, redisJobs: urls.redisJobsUrl, postgres: urls.databaseUrl, clickhouse: [urls.clickhouseUrl] },
+      settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir: service.dataDir }, log: createLog('error'), metrics: createMetrics(),
+    });
+  });
+  after(async () => {
+    await stores.close();
+    assert.equal(await service.stop(), 0);
+  });
+
+  /** The service's own parts, on its stores, at another time. */
+  const inDays = (days: number, generalDays?: number) => {
+    const now = () => Date.now() + days * dayMs;
+    const reading = createReading(stores);
+    const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: async (id) => (await reading.find(id)) !== undefined });
+    const erasing = createErasing({ ...stores, reading, uploads, now, rules: (at) => retentionRules(stores.sql, generalDays, at) });
+    return { erasing, uploads };
+  };
+
+  const make = async (fields: Record<string, unknown> = {}) => {
+    const { id } = await admin.create('/surveys', { title: 'Kept for a while', ...fields });
+    const name = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Name?' });
+    const file = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'File?' });
+    await admin.post(`/surveys/${id}/publish`);
+    const upload = async (): Promise<string> => {
+      const reply = await fetch(`${service.base}/uploads/surveys/${id}/questions/${file.id}`, { method: 'POST', body: new Uint8Array(png) });
+      assert.equal(reply.status, 201);
+      return ((await reply.json()) as any).data.uploadId;
+    };
+    const submit = async (more: Record<string, unknown> = {}, uploadId?: string): Promise<string> => {
+      const answers = [{ questionId: name.id, textValue: 'somebody' }, ...(uploadId === undefined ? [] : [{ questionId: file.id, textValue: uploadId }])];
+      const reply = await admin.submit(id, { answers, ...more });
+      assert.equal(reply.status, 201, JSON.stringify(reply.body));
+      return reply.body.data.responseId;
+    };
+    return { id, upload, submit };
+  };
+  const fileOf = (uploadId: string) => join(service.dataDir, 'uploads', uploadId.slice(-2), uploadId);
+  const shows = (id: string, total: number) =>
+    eventually(async () => {
+      const { totalResponses } = await admin.get(`/analytics/surveys/${id}`);
+      const { responseCount } = await admin.get(`/surveys/${id}`);
+      assert.deepEqual([totalResponses, responseCount], [total, total]);
+    });
+
+  it('is everything of one respondent: responses, partial ones too, their files, counts and export files; others stay', async () => {
+    const survey = await make({ responseQuota: 50 });
+    const uploadId = await survey.upload();
+    const who = 'Zoë / O’Hara \\ 100%';
+    const mine = [await survey.submit({ respondent: who }, uploadId), await survey.submit({ respondent: who }), await survey.submit({ respondent: who, isComplete: false })];
+    const others = [await survey.submit({ respondent: 'somebody else' }), await survey.submit()];
+    const { exportId } = (await admin.call('POST', `/exports/surveys/${survey.id}`, { body: { format: 'JSON' } })).body.data;
+    await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'));
+    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${encodeURIComponent(who)}`), { deleted: 3, isFinished: true });
+    for (const id of mine) assert.equal((await admin.call('GET', `/responses/${id}`)).status, 404);
+    for (const id of others) assert.equal((await admin.get(`/responses/${id}`)).id, id);
+    assert.ok(!existsSync(fileOf(uploadId)));
+    assert.equal((await admin.call('GET', `/uploads/${uploadId}`)).status, 404);
+    assert.equal((await admin.call('GET', `/exports/${exportId}`)).status, 404);
+    assert.ok(!existsSync(join(service.dataDir, 'exports', exportId)));
+    await shows(survey.id, 2);
+    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${encodeURIComponent(who)}`), { deleted: 0, isFinished: true });
+    const audit = await admin.get(`/audit?action=respondent.erased&objectId=${survey.id}`);
+    assert.equal(audit.length, 2);
+    assert.ok(!JSON.stringify(audit).includes('Zo'), 'the audit does not keep who it was');
+  });
+
+  it('are more responses of one respondent than a batch holds', async () => {
+    const survey = await make();
+    for (let n = 0; n < 12; n += 1) await Promise.all(Array.from({ length: 50 }, () => survey.submit({ respondent: 'busy' })));
+    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/busy`), { deleted: 600, isFinished: true });
+    await shows(survey.id, 0);
+  });
+
+  it('is a file whose response is deleted', async () => {
+    const survey = await make();
+    const uploadId = await survey.upload();
+    const responseId = await survey.submit({}, uploadId);
+    assert.ok(existsSync(fileOf(uploadId)));
+    await admin.remove(`/responses/${responseId}`);
+    assert.ok(!existsSync(fileOf(uploadId)));
+  });
+
+  it('are responses older than their survey keeps them; without a rule of its own the general one holds', async () => {
+    const [short, long, general] = [await make({ retentionDays: 3 }), await make({ retentionDays: 30 }), await make()];
+    const uploadId = await short.upload();
+    const gone = await short.submit({}, uploadId);
+    await short.submit({ isComplete: false });
+    const kept = [await long.submit(), await general.submit()];
+    await inDays(2).erasing.eraseExpired();
+    await shows(short.id, 2);
+    assert.equal(await inDays(4).erasing.eraseExpired(), 2);
+    await shows(short.id, 0);
+    assert.equal((await admin.call('GET', `/responses/${gone}`)).status, 404);
+    assert.ok(!existsSync(fileOf(uploadId)));
+    for (const id of kept) assert.equal((await admin.get(`/responses/${id}`)).id, id);
+    const rules = await retentionRules(stores.sql, 5, new Date(Date.now() + 6 * dayMs));
+    assert.deepEqual(rules.filter(({ surveyId }) => [short.id, long.id, general.id].includes(surveyId)).map(({ days }) => days).sort(), [3, 5]);
+  });
+
+  it('is an upload that nobody claims for a day, or whose response never came to be; a claimed one stays', async () => {
+    const survey = await make();
+    const [free, claimed, dead] = [await survey.upload(), await survey.upload(), await survey.upload()];
+    await survey.submit({}, claimed);
+    await stores.uploadRows.hold(survey.id, randomUUID(), [dead]);
+    await inDays(0.9).uploads.sweep();
+    assert.deepEqual([free, claimed, dead].map((id) => existsSync(fileOf(id))), [true, true, true]);
+    await inDays(1.1).uploads.sweep();
+    assert.deepEqual([free, claimed, dead].map((id) => existsSync(fileOf(id))), [false, true, false]);
+    await inDays(9).uploads.sweep();
+    assert.ok(existsSync(fileOf(claimed)));
+  });
+
+  it('is not the claim of a submission whose process died: another may have the file', async () => {
+    const survey = await make();
+    const uploadId = await survey.upload();
+    const [dead, next] = [randomUUID(), randomUUID()];
+    const reserve = (days: number, responseId: string) => inDays(days).uploads.reserve(survey.id, responseId, [uploadId]);
+    assert.deepEqual([...(await reserve(0, dead)).keys()], [uploadId]);
+    await assert.rejects(reserve(0, next), /under way/);
+    assert.deepEqual([...(await reserve(1 / 24, next)).keys()], [uploadId]);
+    assert.deepEqual([...(await reserve(0, next)).keys()], [uploadId], 'the same response may ask again');
+    await inDays(0).uploads.release(next, [uploadId]);
+    await assert.rejects(reserve(0, dead), /under way/, 'one of two holds is left');
+    await inDays(0).uploads.release(next, [uploadId]);
+    assert.deepEqual([...(await reserve(0, dead)).keys()], [uploadId]);
+  });
+});
