@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { newId } from '../../src/ids.ts';
 import { adminClient, createClient } from '../support/client.ts';
@@ -9,7 +10,21 @@ import { startReceiver, type Receiver } from '../support/webhook-receiver.ts';
 
 const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
 const kills = 2;
+const storeKills = 1;
 const eachTime = 400;
+
+/** Process ids of the stores, by the names of their folders. */
+function storePids(dataDir: string): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const { name } of readdirSync(dataDir, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
+    try {
+      found.set(name, JSON.parse(readFileSync(join(dataDir, name, 'pid'), 'utf8')).pid);
+    } catch {
+      // not a store's folder
+    }
+  }
+  return found;
+}
 
 describe('webhooks under kill -9', () => {
   const dataDir = temporaryDataDir();
@@ -57,6 +72,15 @@ describe('webhooks under kill -9', () => {
       await service.kill();
       service = await start();
     }
+    for (let n = 1; n <= storeKills; n += 1) {
+      goal += eachTime;
+      const before = target.received.length;
+      await eventually(() => assert.ok(target.received.length >= before + 50), 60_000, 1);
+      const pids = storePids(dataDir);
+      const victims = [...pids].filter(([name]) => /postgres|jobs/i.test(name));
+      assert.equal(victims.length, 2, `Postgres and the Redis for jobs are among ${[...pids.keys()].join(', ')}`);
+      for (const [, pid] of victims) process.kill(pid, 'SIGKILL');
+    }
     goal += eachTime;
     await eventually(() => assert.ok(committed.size >= goal), 60_000);
     isOver = true;
@@ -79,6 +103,6 @@ describe('webhooks under kill -9', () => {
     assert.ok([...told.values()].every((ids) => ids.size === 1), 'the same webhook-id on every attempt');
     const repeated = target.received.length - told.size;
     // At most what was under way or not yet written down when the process died.
-    assert.ok(repeated <= kills * 20, `${repeated} of ${target.received.length} requests were repetitions`);
+    assert.ok(repeated <= (kills + storeKills) * 20, `${repeated} of ${target.received.length} requests were repetitions`);
   });
 });
