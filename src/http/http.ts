@@ -14,6 +14,7 @@ import { createGuard } from '../webhooks/guard.ts';
 import { aiRoutes } from './ai.ts';
 import { createSurveyAccess } from './access.ts';
 import { createAddressReader } from './client-address.ts';
+import { withAudit } from './deeds.ts';
 import { createDispatch, type SurveyAccess } from './dispatch.ts';
 import { createLimits, type Limits } from './limits.ts';
 import { createLive } from './live/live.ts';
@@ -64,9 +65,9 @@ export async function createHttp(options: HttpOptions) {
   const addressOf = createAddressReader(settings.trustedProxies);
   const live = createLive({ stores, core, people, access, limits, metrics, addressOf, origins: settings.corsOrigins, log });
   await live.listen();
-  const ownRoutes = [...apiRoutes(options, people, limits), ...live.routes, ...endpointRoutes(options, access), ...aiRoutes(options)];
+  const ownRoutes = [...apiRoutes(options, people, limits), ...live.routes, ...endpointRoutes(options, access), ...aiRoutes(options, access)];
   const document = () => createOpenApi({ routes: api.routes, rootRoutes, publicUrl: settings.publicUrl, version: packageVersion() });
-  const api = createRouteTable([...ownRoutes, openApiRoute({ document })]);
+  const api = createRouteTable([...withAudit(ownRoutes, people.audit), openApiRoute({ document })]);
   const server: Server = createServer({
     api, root: createRouteTable([...rootRoutes, ...docsRoutes()]), dispatch: createDispatch({ authenticate: people.authenticate, access, limits, log, metrics }),
     addressOf, corsOrigins: settings.corsOrigins, isPortShared: options.isPortShared, log, metrics, extend: (app) => live.extend(app, basePath),

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { deedOf, deeds, withAudit } from '../../src/http/deeds.ts';
+import { ok, route, type Call } from '../../src/http/route.ts';
+import { everyRoute } from '../support/every-route.ts';
+import { z } from 'zod';
+
+const { api } = await everyRoute();
+const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
+
+/** Their handlers write the audit themselves. */
+const recordThemselves = [
+  /^POST \/auth\/(logout|password)$/, /^\w+ \/users(\/|$)/, /^\w+ \/api-keys(\/|$)/, /^\w+ \/surveys\/\{id\}\/members\//, /^\w+ \/surveys\/\{id\}\/translations\//, /^DELETE \/surveys\/\{id\}\/respondents\//,
+  /^\w+ \/webhooks(\/\{id\}|\/\{id\}\/rotate-secret)?$/, /^\w+ \/ai\/settings\/\{provider\}$/, /^POST \/dead-letters\/replay$/,
+];
+/** They change nothing that anybody would ask about. */
+const noDeeds = ['POST /analytics/surveys/{surveyId}/crosstab', 'POST /live/tickets'];
+
+describe('the audit of calls', () => {
+  it('knows of every call with which somebody changes something', () => {
+    const changing = api.filter(({ method, access }) => method !== 'GET' && access.kind !== 'public').filter((entry) => !noDeeds.includes(nameOf(entry)));
+    const missing = changing.filter((entry) => !deedOf(entry) && !recordThemselves.some((pattern) => pattern.test(nameOf(entry)))).map(nameOf);
+    assert.deepEqual(missing, [], 'neither in http/deeds.ts nor known to record themselves');
+  });
+
+  it('names only calls that there are, and none twice', () => {
+    const names = api.map(nameOf);
+    for (const name of Object.keys(deeds)) assert.ok(names.includes(name), name);
+    for (const name of Object.keys(deeds)) assert.ok(!recordThemselves.some((pattern) => pattern.test(name)), name);
+  });
+
+  it('writes who did what to which object, names of fields but no values, and nothing of a refused call', async () => {
+    const records: unknown[] = [];
+    const principal = { userId: 'u', keyId: null };
+    let isRefused = false;
+    const [put] = withAudit([
+      route({
+        method: 'PUT', path: '/surveys/{id}', tag: 'Surveys', summary: 'x', access: { kind: 'user' }, limit: 'api', reply: z.object({}), replyStatus: 200,
+        handle: async () => (isRefused ? Promise.reject(new Error('refused')) : ok({ id: 's' })),
+      }),
+    ], { record: async (record) => void records.push(record) });
+    const call = { params: { id: 's' }, body: { title: 'a secret', status: 'PAUSED' }, principal } as unknown as Call<never, never>;
+    await put?.handle(call);
+    isRefused = true;
+    await assert.rejects(async () => put?.handle(call));
+    assert.deepEqual(records, [{ actor: principal, action: 'survey.changed', objectKind: 'survey', objectId: 's', details: { fields: ['title', 'status'], status: 'PAUSED' } }]);
+  });
+});
