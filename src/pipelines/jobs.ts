@@ -7,6 +7,7 @@ import type { Role, Settings } from '../settings.ts';
 import { exportRequested } from '../stores/postgres/exports.ts';
 import type { StoreUrls, Stores } from '../stores/stores.ts';
 import { createFanOut, type FanOut } from '../webhooks/fan-out.ts';
+import { startAi } from './ai/start.ts';
 import { createBatchNews } from './batch-news.ts';
 import { makeInProcess } from './exports/fork.ts';
 import { createExportJobs, type ExportJobs } from './exports/jobs.ts';
@@ -66,8 +67,9 @@ function startRelay(options: JobsOptions, fanOut: FanOut): (() => Promise<void>)
   const outbox = createOutbox({ sql: options.stores.sql, handlers: { ...outboxHandlers(options, exportJobs), ...webhookHandlers(fanOut) }, log: options.log });
   outbox.start();
   const webhooks = startWebhooks({ ...options, ...options.stores, now: options.core.now, newId: () => newId() });
-  const schedule = startSchedule([...tasks(options, () => outbox.purge()), ...exportTasks(exportJobs), ...webhooks.tasks], options.log);
-  return [() => outbox.stop(), () => schedule.stop(), () => exportJobs.stop(), () => webhooks.stop()];
+  const ai = startAi(options);
+  const schedule = startSchedule([...tasks(options, () => outbox.purge()), ...exportTasks(exportJobs), ...webhooks.tasks, ...ai.tasks], options.log);
+  return [() => outbox.stop(), () => schedule.stop(), () => exportJobs.stop(), () => webhooks.stop(), () => ai.stop()];
 }
 
 function startExports({ stores, core, urls, settings, log }: JobsOptions): ExportJobs {

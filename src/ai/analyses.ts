@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { analyseVersion, sentimentPrompt, themesPrompt } from './prompts/analyse.ts';
+import type { Task } from './structured.ts';
+
+export const sentiments = ['positive', 'negative', 'neutral', 'mixed'] as const;
+export type Sentiment = (typeof sentiments)[number];
+
+export const analysisTypes = ['sentiment', 'themes'] as const;
+export type AnalysisType = (typeof analysisTypes)[number];
+
+/** An answer as a provider sees it. */
+export interface SentAnswer {
+  question: string;
+  text: string;
+}
+
+/** Asks about a batch of answers; what comes back is one finding an answer, in their order. */
+export type BatchTask = (answers: readonly SentAnswer[], knownThemes: readonly string[]) => Task<unknown[]>;
+
+const sentimentFinding = z.strictObject({ sentiment: z.enum(sentiments) });
+const themesFinding = z.strictObject({ themes: z.array(z.string()).min(1).max(3), sentiment: z.enum(sentiments) });
+const themeName = z.string().trim().min(1).max(80);
+const readThemes = z.object({ themes: z.array(themeName).min(1).max(10), sentiment: z.enum(sentiments) });
+
+const tokensPerAnswer = 60;
+
+const shared = { version: analyseVersion, tier: 'low' } as const;
+const numbered = (answers: readonly SentAnswer[]) => answers.map((answer, index) => ({ n: index + 1, ...answer }));
+const room = (answers: readonly SentAnswer[]): number => 500 + answers.length * tokensPerAnswer;
+
+export const analyses: Readonly<Record<AnalysisType, BatchTask>> = {
+  sentiment: (answers) => ({
+    ...shared, name: 'sentiment', system: sentimentPrompt, data: { answers: numbered(answers) }, maxOutputTokens: room(answers),
+    schema: replySchema(sentimentFinding.shape), read: (reply) => readEach(reply, answers.length, z.object(sentimentFinding.shape)),
+  }),
+  themes: (answers, knownThemes) => ({
+    ...shared, name: 'themes', system: themesPrompt, data: { knownThemes, answers: numbered(answers) }, maxOutputTokens: room(answers) * 2,
+    schema: replySchema(themesFinding.shape),
+    read(reply) {
+      const read = readEach(reply, answers.length, readThemes);
+      return 'wrong' in read ? read : { value: mergeSpellings(read.value, knownThemes) };
+    },
+  }),
+};
+
+/** Findings of one topic can be compared and kept together: same question to the same model in the same words. */
+export function topicOf(type: AnalysisType, { provider, model, isAnonymous }: { provider: string; model: string; isAnonymous: boolean }): string {
+  return [type, `v${analyseVersion}`, provider, model, isAnonymous ? 'masked' : 'plain'].join('/');
+}
+
+const replySchema = (shape: z.ZodRawShape) => z.strictObject({ answers: z.array(z.strictObject({ n: z.number().int(), ...shape })) });
+
+/** One finding for every number from 1, or what is missing. */
+function readEach<T>(reply: unknown, count: number, finding: z.ZodType<T>): { value: T[] } | { wrong: string[] } {
+  const outer = z.object({ answers: z.array(z.looseObject({ n: z.number() })) }).safeParse(reply);
+  if (!outer.success) return { wrong: ['answers: must be a list of objects with "n"'] };
+  const byNumber = new Map(outer.data.answers.map((entry) => [entry.n, finding.safeParse(entry)]));
+  const found = Array.from({ length: count }, (_, index) => byNumber.get(index + 1));
+  const wrong = found.flatMap((read, index) => (read?.success ? [] : [`n ${index + 1}: ${read ? (read.error?.issues[0]?.message ?? 'is wrong') : 'is missing'}`]));
+  return wrong.length > 0 ? { wrong: wrong.slice(0, 20) } : { value: found.flatMap((read) => (read?.success ? [read.data] : [])) };
+}
+
+/** The same theme in other letters is one theme, in the spelling that came first. */
+function mergeSpellings(findings: readonly z.output<typeof readThemes>[], knownThemes: readonly string[]) {
+  const spelling = new Map(knownThemes.map((name) => [name.toLowerCase(), name]));
+  const oneOf = (name: string): string => {
+    const key = name.toLowerCase();
+    if (!spelling.has(key)) spelling.set(key, name);
+    return spelling.get(key) ?? name;
+  };
+  return findings.map(({ themes, sentiment }) => ({ themes: [...new Set(themes.map(oneOf))], sentiment }));
+}

@@ -1,0 +1,46 @@
+import type { AiStore } from '../stores/postgres/ai.ts';
+import { sentiments, type AnalysisType, type Sentiment } from './analyses.ts';
+
+type SentimentCounts = Record<Sentiment, number>;
+
+export interface ResultQuery {
+  surveyId: string;
+  topic: string;
+  type: AnalysisType;
+  page: number;
+  limit: number;
+}
+
+export interface Result {
+  data: unknown;
+  /** Of what is paged. */
+  total: number;
+}
+
+const themesAtMost = 200;
+
+/** Puts a result together from what is stored of each answer, so that every count can be reproduced. */
+export async function readResult(store: Pick<AiStore, 'sentiments' | 'sentimentPage' | 'themes'>, { type, page, limit, ...scope }: ResultQuery): Promise<Result> {
+  if (type === 'themes') {
+    const themes = await store.themes(scope, themesAtMost);
+    return { data: { themes: themes.map(({ name, count, responseIds, ...counts }) => ({ name, count, sentiment: prevailing(counts), responseIds })) }, total: themes.length };
+  }
+  const [counts, perResponse] = await Promise.all([store.sentiments(scope), store.sentimentPage(scope, page, limit)]);
+  const questionIds = [...new Set(counts.flatMap(({ questionId }) => questionId ?? []))];
+  const of = (questionId: string | null): SentimentCounts => {
+    const own = counts.filter((row) => row.questionId === questionId);
+    const count = (sentiment: Sentiment) => own.find((row) => row.sentiment === sentiment)?.count ?? 0;
+    return { positive: count('positive'), negative: count('negative'), neutral: count('neutral'), mixed: count('mixed') };
+  };
+  const all = of(null);
+  return {
+    data: { sentiment: all, perQuestion: questionIds.map((questionId) => ({ questionId, sentiment: of(questionId) })), perResponse },
+    total: sentiments.reduce((sum, sentiment) => sum + all[sentiment], 0),
+  };
+}
+
+/** The sentiment of most; mixed where praise and complaint are even. */
+function prevailing(counts: SentimentCounts): Sentiment {
+  if (counts.positive > 0 && counts.positive === counts.negative) return 'mixed';
+  return sentiments.reduce((best, sentiment) => (counts[sentiment] > counts[best] ? sentiment : best), 'positive');
+}

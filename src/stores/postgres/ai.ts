@@ -1,0 +1,119 @@
+import type { ProblemCode } from '../../errors.ts';
+import { withPostgres, type Sql } from './client.ts';
+
+export type AiJobStatus = 'PENDING' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+
+/** Work by a provider over a survey's answers. */
+export interface AiJob {
+  id: string;
+  ownerId: string;
+  surveyId: string;
+  /** What is looked for, by which model, with which wording. */
+  topic: string;
+  request: Record<string, string>;
+  status: AiJobStatus;
+  /** 0 to 1. */
+  progress: number;
+  error: { code: ProblemCode; message: string } | null;
+}
+
+/** What a model said of one answer. */
+export interface AiFinding {
+  responseId: string;
+  questionId: string;
+  digest: Buffer;
+  finding: unknown;
+}
+
+interface Scope {
+  surveyId: string;
+  topic: string;
+}
+
+const staleMs = 20_000;
+
+export function createAiStore(sql: Sql) {
+  const columns = sql`id, owner_id AS "ownerId", survey_id AS "surveyId", topic, request, status, progress, error`;
+  const stale = () => new Date(Date.now() - staleMs);
+  return {
+    /** The job that does this work now, or the given one as a new job. */
+    join: ({ id, ownerId, surveyId, topic, request }: Pick<AiJob, 'id' | 'ownerId' | 'surveyId' | 'topic' | 'request'>): Promise<string> =>
+      withPostgres(async () => {
+        const row = { id, owner_id: ownerId, survey_id: surveyId, topic, request: sql.json(request), status: 'PENDING' };
+        const [joined] = await sql<{ id: string }[]>`
+          INSERT INTO ai_jobs ${sql(row)} ON CONFLICT (survey_id, topic) WHERE status IN ('PENDING', 'RUNNING') DO UPDATE SET topic = excluded.topic RETURNING id`;
+        return joined?.id ?? id;
+      }),
+
+    find: (id: string): Promise<AiJob | undefined> =>
+      withPostgres(async () => (await sql<AiJob[]>`SELECT ${columns} FROM ai_jobs WHERE id = ${id}`)[0]),
+
+    /** Takes a job for this process; undefined while another has it or when it is over. */
+    claim: async (id: string): Promise<AiJob | undefined> =>
+      (await sql<AiJob[]>`
+        UPDATE ai_jobs SET status = 'RUNNING', updated_at = now() WHERE id = ${id} AND (status = 'PENDING' OR (status = 'RUNNING' AND updated_at < ${stale()})) RETURNING ${columns}`)[0],
+
+    /** Says that it is still worked on. False if it was cancelled, or its survey deleted. */
+    touch: async (id: string, progress: number | null): Promise<boolean> =>
+      (await sql`UPDATE ai_jobs SET updated_at = now(), progress = coalesce(${progress}, progress) WHERE id = ${id} AND status = 'RUNNING'`).count > 0,
+
+    complete: async (id: string): Promise<void> => void (await sql`UPDATE ai_jobs SET status = 'COMPLETED', progress = 1, updated_at = now() WHERE id = ${id} AND status = 'RUNNING'`),
+
+    fail: async (id: string, error: AiJob['error']): Promise<void> =>
+      void (await sql`UPDATE ai_jobs SET status = 'FAILED', error = ${sql.json(error)}, updated_at = now() WHERE id = ${id} AND status IN ('PENDING', 'RUNNING')`),
+
+    /** Gives a job back that this process cannot end. */
+    release: async (id: string): Promise<void> => void (await sql`UPDATE ai_jobs SET status = 'PENDING', updated_at = now() WHERE id = ${id} AND status = 'RUNNING'`),
+
+    cancel: (id: string): Promise<void> =>
+      withPostgres(async () => void (await sql`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now() WHERE id = ${id} AND status IN ('PENDING', 'RUNNING')`)),
+
+    /** Jobs that nobody works on although they are not over. */
+    orphans: async (): Promise<string[]> =>
+      (await sql<{ id: string }[]>`SELECT id FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING') AND updated_at < ${stale()} LIMIT 100`).map(({ id }) => id),
+
+    /** Digests of the answers of these responses that were looked at before, by `responseId questionId`. */
+    digests: async ({ surveyId, topic }: Scope, responseIds: readonly string[]): Promise<Map<string, Buffer>> => {
+      const rows = await sql<{ key: string; digest: Buffer }[]>`
+        SELECT response_id || ' ' || question_id AS key, digest FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND response_id = ANY(${responseIds}::uuid[])`;
+      return new Map(rows.map(({ key, digest }) => [key, digest]));
+    },
+
+    saveFindings: async ({ surveyId, topic }: Scope, jobId: string, findings: readonly AiFinding[]): Promise<void> => {
+      const rows = findings.map(({ responseId, questionId, digest, finding }) => ({
+        survey_id: surveyId, topic, response_id: responseId, question_id: questionId, digest, finding: sql.json(finding as never), seen_by: jobId,
+      }));
+      if (rows.length === 0) return;
+      await sql`INSERT INTO ai_findings ${sql(rows)} ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE SET digest = excluded.digest, finding = excluded.finding, seen_by = excluded.seen_by`;
+    },
+
+    /** Notes that a job met these answers again. */
+    seen: async ({ surveyId, topic }: Scope, jobId: string, keys: readonly string[]): Promise<void> => {
+      if (keys.length === 0) return;
+      await sql`UPDATE ai_findings SET seen_by = ${jobId} WHERE survey_id = ${surveyId} AND topic = ${topic} AND response_id || ' ' || question_id = ANY(${keys}) AND response_id = ANY(${keys.map((key) => key.slice(0, 36))}::uuid[])`;
+    },
+
+    /** Drops what the job did not meet: answers that are gone. */
+    dropUnseen: async ({ surveyId, topic }: Scope, jobId: string): Promise<void> =>
+      void (await sql`DELETE FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`),
+
+    /** → sentiment by question; `questionId` null: all together. */
+    sentiments: async ({ surveyId, topic }: Scope): Promise<{ questionId: string | null; sentiment: string; count: number }[]> =>
+      sql`SELECT question_id AS "questionId", finding->>'sentiment' AS sentiment, count(*) AS count FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}
+          GROUP BY GROUPING SETS ((question_id, finding->>'sentiment'), (finding->>'sentiment')) ORDER BY 1, 2`,
+
+    sentimentPage: async ({ surveyId, topic }: Scope, page: number, limit: number): Promise<{ responseId: string; questionId: string; sentiment: string }[]> =>
+      sql`SELECT response_id AS "responseId", question_id AS "questionId", finding->>'sentiment' AS sentiment FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}
+          ORDER BY response_id, question_id LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+
+    /** Most frequent first; `count` counts responses. */
+    themes: async ({ surveyId, topic }: Scope, limit: number): Promise<{ name: string; count: number; positive: number; negative: number; mixed: number; neutral: number; responseIds: string[] }[]> =>
+      sql`SELECT name, count(DISTINCT response_id) AS count, (array_agg(DISTINCT response_id ORDER BY response_id))[1:20] AS "responseIds",
+            count(*) FILTER (WHERE sentiment = 'positive') AS positive, count(*) FILTER (WHERE sentiment = 'negative') AS negative,
+            count(*) FILTER (WHERE sentiment = 'mixed') AS mixed, count(*) FILTER (WHERE sentiment = 'neutral') AS neutral
+          FROM (SELECT response_id, finding->>'sentiment' AS sentiment, jsonb_array_elements_text(finding->'themes') AS name FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}) found
+          GROUP BY name ORDER BY count DESC, name LIMIT ${limit}`,
+  };
+}
+
+export type AiStore = ReturnType<typeof createAiStore>;
