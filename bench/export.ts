@@ -1,0 +1,116 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLog } from '../src/log.ts';
+import { createClickHouse, type ClickHouse } from '../src/stores/clickhouse/client.ts';
+import { startEmbeddedStores } from '../src/stores/embedded/stores.ts';
+import { adminClient, type Client } from '../test/support/client.ts';
+import { startService } from '../test/support/service.ts';
+import { machineLine, option } from './support/machine.ts';
+
+/**
+ * Files of one survey of twenty questions: `--responses N` (default 1,000,000), each asked for over HTTP and made by the service as for
+ * anybody, timed from the request to COMPLETED. The limit is ClickHouse's own CSVWithNames of the same rows and codes in the same run.
+ * Memory is the peak of the process that makes the file less what an empty export takes. Then a PDF of fifty questions.
+ */
+const responses = option('responses', 1_000_000);
+const formats = ['CSV', 'JSON', 'NDJSON', 'PARQUET', 'EXCEL', 'SPSS', 'PDF'] as const;
+const types = [...Array<string>(8).fill('MULTIPLE_CHOICE'), ...Array<string>(4).fill('RATING_SCALE'), 'NPS', 'NPS', 'CHECKBOXES', 'CHECKBOXES', 'YES_NO', 'NUMBER', 'SHORT_TEXT', 'SHORT_TEXT'];
+const options = ['Very good', 'Good', 'Neither, nor', 'Bad', 'Very bad'].map((text) => ({ text }));
+
+console.log(machineLine());
+const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
+chmodSync(dataDir, 0o711);
+const stores = await startEmbeddedStores({ dataDir, need: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('warn'), env: process.env });
+const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
+const service = await startService({
+  dataDir, env: { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl, LOG_LEVEL: 'warn', ACCESS_TOKEN_TTL_SECONDS: '86400' },
+});
+try {
+  await measure(await adminClient(service), createClickHouse({ urls: [clickhouseUrl], log: createLog('error') }));
+} finally {
+  await service.stop();
+  await stores.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+}
+
+async function measure(client: Client, clickhouse: ClickHouse): Promise<void> {
+  const survey = await makeSurvey(client, types);
+  const empty = await makeFile(client, survey, 'CSV');
+  await fill(clickhouse, survey);
+  const limit = await measureLimit(clickhouse, survey);
+  console.log(`ClickHouse FORMAT CSVWithNames (limit)  ${limit} rows/s`);
+  const results: Record<string, { rowsPerSecond: number; seconds: number; megabytes: number; rssGrowthMb: number }> = {};
+  for (const format of formats) {
+    const { record, seconds, peakRssMb } = await makeFile(client, survey, format);
+    if (record.status !== 'COMPLETED') {
+      console.log(`${format.padEnd(8)} ${record.status}: ${record.error}`);
+      continue;
+    }
+    const result = { rowsPerSecond: Math.round(record.rowCount / seconds), seconds: Math.round(seconds * 10) / 10, megabytes: Math.round(record.fileSize / 1e6), rssGrowthMb: peakRssMb - empty.peakRssMb };
+    results[format] = result;
+    console.log(`${format.padEnd(8)} ${record.rowCount} rows in ${result.seconds} s: ${result.rowsPerSecond} rows/s, ${result.megabytes} MB, memory +${result.rssGrowthMb} MB over ${empty.peakRssMb} MB`);
+  }
+  const wide = await makeSurvey(client, Array.from({ length: 50 }, (_, index) => types[index % types.length] ?? 'NPS'));
+  await client.submit(wide, { isComplete: false, answers: [] });
+  const report = await makeFile(client, wide, 'PDF');
+  console.log(`PDF of 50 questions in ${report.seconds.toFixed(1)} s (wanted ≤ 5)`);
+  console.log(`wanted: CSV ≥ 100,000 rows/s and ≥ 0.3 of the limit (${((results['CSV']?.rowsPerSecond ?? 0) / limit).toFixed(2)}); EXCEL ≥ 15,000 rows/s; memory ≤ +150 MB`);
+  console.log(JSON.stringify({ bench: 'export', responses, limit, results, pdf50Seconds: Math.round(report.seconds * 10) / 10 }));
+}
+
+async function makeSurvey(client: Client, questionTypes: readonly string[]): Promise<string> {
+  const survey = await client.create('/surveys', { title: 'Bench' });
+  for (const [index, type] of questionTypes.entries())
+    await client.create(`/surveys/${survey.id}/questions`, { type, text: `Question ${index + 1}`, ...(['MULTIPLE_CHOICE', 'CHECKBOXES'].includes(type) && { options }) });
+  await client.post(`/surveys/${survey.id}/publish`);
+  return survey.id;
+}
+
+/** Asks for a file and watches the process that makes it. */
+async function makeFile(client: Client, surveyId: string, format: string): Promise<{ record: any; seconds: number; peakRssMb: number }> {
+  const startedAt = performance.now();
+  const { exportId } = await client.expect(202, 'POST', `/exports/surveys/${surveyId}`, { format });
+  let peakRssMb = 0;
+  for (;;) {
+    peakRssMb = Math.max(peakRssMb, writerRssMb());
+    const record = await client.get(`/exports/${exportId}`);
+    if (record.status === 'COMPLETED' || record.status === 'FAILED') return { record, seconds: (performance.now() - startedAt) / 1000, peakRssMb };
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** Resident memory of the service's child that writes a file; 0 while there is none. */
+function writerRssMb(): number {
+  // ps fails where there is no child.
+  const { stdout } = spawnSync('ps', ['-o', 'rss=,args=', '--ppid', String(service.pid)], { encoding: 'utf8' });
+  const lines = stdout.split('\n');
+  return Math.max(0, ...lines.filter((line) => line.includes('exports/process')).map((line) => Math.round(Number.parseInt(line.trim(), 10) / 1024)));
+}
+
+async function fill(clickhouse: ClickHouse, surveyId: string): Promise<void> {
+  const codes = types.map((type, slot) => (type === 'CHECKBOXES' ? `rand(${slot}) % 32` : type === 'NPS' ? `1 + rand(${slot}) % 11` : type === 'NUMBER' || type === 'SHORT_TEXT' ? '1' : type === 'YES_NO' ? `1 + rand(${slot}) % 2` : `1 + rand(${slot}) % 5`));
+  const names = types.map((_, slot) => `c${slot}`).join(', ');
+  const perInsert = 250_000;
+  for (let from = 0; from < responses; from += perInsert)
+    await clickhouse.command(
+      `INSERT INTO ${clickhouse.table('responses')} (survey_id, response_id, submitted_at, version, is_deleted, survey_version, is_complete, completed_at, duration_ms, language, numbers, texts, ${names})
+       SELECT '${surveyId}', generateUUIDv4(), fromUnixTimestamp64Milli(toInt64(1767225600000 + number * 2500), 'UTC') AS at, 1, 0, 1, 1, at, 30000 + rand(99) % 300000, 'en',
+         [toFloat64(rand(98) % 100)], [concat('A short remark, number ', toString(number)), 'everything was as it should be'], ${codes.join(', ')}
+       FROM numbers(${from}, ${Math.min(perInsert, responses - from)})`,
+      { timeoutMs: 600_000 },
+    );
+}
+
+/** Rows a second of the database's own CSV of the same columns, read to the end and thrown away. */
+async function measureLimit(clickhouse: ClickHouse, surveyId: string): Promise<number> {
+  const columns = `response_id, submitted_at, completed_at, is_complete, duration_ms, language, respondent, metadata, numbers[1], texts[1], texts[2], ${types.map((_, slot) => `c${slot}`).join(', ')}`;
+  const query = `SELECT ${columns} FROM ${clickhouse.table('responses')} FINAL WHERE survey_id = '${surveyId}' ORDER BY submitted_at, response_id FORMAT CSVWithNames`;
+  const { origin, username, password } = new URL(clickhouseUrl);
+  const startedAt = performance.now();
+  const reply = await fetch(origin, { method: 'POST', body: query, headers: { authorization: `Basic ${btoa(`${username}:${password}`)}` } });
+  if (!reply.ok || !reply.body) throw new Error(`the database refused: ${(await reply.text()).slice(0, 200)}`);
+  for await (const _ of reply.body);
+  return Math.round(responses / ((performance.now() - startedAt) / 1000));
+}
