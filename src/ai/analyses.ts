@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { analyseVersion, sentimentPrompt, themesPrompt } from './prompts/analyse.ts';
-import type { Task } from './structured.ts';
+import { analyseVersion, conclusionPrompt, notePrompt, sentimentPrompt, themesPrompt } from './prompts/analyse.ts';
+import { readBy, type Task } from './structured.ts';
 
 export const sentiments = ['positive', 'negative', 'neutral', 'mixed'] as const;
 export type Sentiment = (typeof sentiments)[number];
 
-export const analysisTypes = ['sentiment', 'themes'] as const;
+export const analysisTypes = ['sentiment', 'themes', 'summary'] as const;
 export type AnalysisType = (typeof analysisTypes)[number];
 
 /** An answer as a provider sees it. */
@@ -41,7 +41,37 @@ export const analyses: Readonly<Record<AnalysisType, BatchTask>> = {
       return 'wrong' in read ? read : { value: mergeSpellings(read.value, knownThemes) };
     },
   }),
+  // One note for the batch, kept with each of its answers: it goes when the last of them does.
+  summary: (answers) => ({
+    ...shared, name: 'note', system: notePrompt, data: { answers: numbered(answers) }, maxOutputTokens: 1000, schema: z.strictObject({ note: z.string() }),
+    read(reply) {
+      const read = readBy(z.object({ note: z.string().trim().min(1).max(5000) }))(reply);
+      return 'wrong' in read ? read : { value: answers.map(() => read.value) };
+    },
+  }),
 };
+
+export interface Summary {
+  summary: string;
+  insights: string[];
+  recommendations: string[];
+}
+
+/** A summary as it is kept. */
+export interface Conclusion {
+  /** Digest of what it was made of. */
+  basis: string;
+  conclusion: Summary;
+}
+
+const line = z.string().trim().min(1).max(2000);
+const conclusion = z.strictObject({ summary: z.string(), insights: z.array(z.string()), recommendations: z.array(z.string()) });
+const readConclusion = z.object({ summary: z.string().trim().min(1).max(5000), insights: z.array(line).max(20), recommendations: z.array(line).max(20) });
+
+/** Asks for the summary of a survey by the notes on its batches. */
+export function concludeTask(title: string, notes: readonly string[]): Task<Summary> {
+  return { ...shared, name: 'summary', system: conclusionPrompt, data: { title, notes }, maxOutputTokens: 3000, schema: conclusion, read: readBy(readConclusion) };
+}
 
 /** Findings of one topic can be compared and kept together: same question to the same model in the same words. */
 export function topicOf(type: AnalysisType, { provider, model, isAnonymous }: { provider: string; model: string; isAnonymous: boolean }): string {

@@ -1,5 +1,5 @@
 import type { AiStore } from '../stores/postgres/ai.ts';
-import { sentiments, type AnalysisType, type Sentiment } from './analyses.ts';
+import { sentiments, type AnalysisType, type Conclusion, type Sentiment } from './analyses.ts';
 
 type SentimentCounts = Record<Sentiment, number>;
 
@@ -20,11 +20,12 @@ export interface Result {
 const themesAtMost = 200;
 
 /** Puts a result together from what is stored of each answer, so that every count can be reproduced. */
-export async function readResult(store: Pick<AiStore, 'sentiments' | 'sentimentPage' | 'themes'>, { type, page, limit, ...scope }: ResultQuery): Promise<Result> {
+export async function readResult(store: Pick<AiStore, 'sentiments' | 'sentimentPage' | 'themes' | 'lastResult'>, { type, page, limit, ...scope }: ResultQuery): Promise<Result> {
   if (type === 'themes') {
     const themes = await store.themes(scope, themesAtMost);
     return { data: { themes: themes.map(({ name, count, responseIds, ...counts }) => ({ name, count, sentiment: prevailing(counts), responseIds })) }, total: themes.length };
   }
+  if (type === 'summary') return { data: ((await store.lastResult(scope)) as Conclusion).conclusion, total: 1 };
   const [counts, perResponse] = await Promise.all([store.sentiments(scope), store.sentimentPage(scope, page, limit)]);
   const questionIds = [...new Set(counts.flatMap(({ questionId }) => questionId ?? []))];
   const of = (questionId: string | null): SentimentCounts => {

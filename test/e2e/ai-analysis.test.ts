@@ -85,6 +85,19 @@ describe('analyses of open answers', () => {
     assert.deepEqual(after.map(({ count }: any) => count), [10, 4]);
   });
 
+  it('sum up by notes on batches, and ask nobody again while nothing is new', async () => {
+    const { id, answer } = await openSurvey();
+    const empty = { summary: '', insights: [], recommendations: [] };
+    assert.deepEqual((await analyse(id, { analysisType: 'summary' })).body.data, empty);
+    for (let n = 0; n < 12; n += 1) await answer(`good food ${n % 2}`);
+    const written = { summary: 'They like it', insights: ['Food is good'], recommendations: ['Keep it'] };
+    ai.answer = ({ schema, user }) => (schema.properties.note ? { note: `a note on ${sentTo({ user } as SeenCall).length}` } : written);
+    assert.deepEqual((await analyse(id, { analysisType: 'summary' })).body.data, written);
+    assert.deepEqual(JSON.parse(ai.calls[2]?.user[0] ?? '{}').notes, ['a note on 10', 'a note on 2']);
+    assert.deepEqual((await analyse(id, { analysisType: 'summary' })).body.data, written);
+    assert.equal(ai.calls.length, 3);
+  });
+
   it('never send addresses, numbers and names, nor answers to EMAIL questions', async () => {
     const { id, answer } = await openSurvey();
     await answer('good food, write to ann.lee@example.org or call +49 30 1234567, card 4111 1111 1111 1111, from 192.168.10.24');

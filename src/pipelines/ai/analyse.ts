@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { analyses, type AnalysisType } from '../../ai/analyses.ts';
+import { analyses, concludeTask, type AnalysisType, type Conclusion, type Summary } from '../../ai/analyses.ts';
 import { createAnonymiser } from '../../ai/anonymise.ts';
 import type { Provider } from '../../ai/provider.ts';
 import { ask, type Asked, type Task } from '../../ai/structured.ts';
@@ -10,7 +11,7 @@ import type { AiJob, AiStore } from '../../stores/postgres/ai.ts';
 import { openAnswerReader, type OpenAnswer } from './open-answers.ts';
 
 export interface AnalyseDeps {
-  store: Pick<AiStore, 'digests' | 'saveFindings' | 'seen' | 'dropUnseen' | 'themes' | 'touch'>;
+  store: Pick<AiStore, 'digests' | 'saveFindings' | 'seen' | 'dropUnseen' | 'themes' | 'touch' | 'notes' | 'lastResult'>;
   responses: Pick<ResponseStore, 'stream' | 'countOf'>;
   batchSize: number;
   batchDelayMs: number;
@@ -32,8 +33,11 @@ const mostWaits = 20;
 const mostText = 60_000;
 const longestAnswer = 8000;
 
-/** Walks all responses in flat memory and sends the answers that are new or changed. Every batch is stored before the next one is sent. */
-export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<void> {
+/**
+ * Walks all responses in flat memory and sends the answers that are new or changed. Every batch is stored before the next one is sent.
+ * Gives the result of the answers together, or null where it lies in the single findings.
+ */
+export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Conclusion | null> {
   const { job, survey, signal } = analysis;
   const { store, responses, batchSize } = deps;
   const read = openAnswerReader(survey);
@@ -58,6 +62,26 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<vo
   }
   await flush();
   await store.dropUnseen(job, job.id);
+  return analysis.type === 'summary' ? conclude(deps, analysis) : null;
+}
+
+const notesAtOnce = 40;
+const nothingSaid: Summary = { summary: '', insights: [], recommendations: [] };
+
+/** Sums the notes up, many of them in several steps. While the notes are the same the last summary stands. */
+async function conclude({ store }: AnalyseDeps, { job, survey, provider, signal }: Analysis): Promise<Conclusion> {
+  let notes = await store.notes(job);
+  const basis = createHash('sha256').update(JSON.stringify([survey.title, notes])).digest('base64url');
+  const last = (await store.lastResult(job)) as Conclusion | null;
+  if (last?.basis === basis) return last;
+  if (notes.length === 0) return { basis, conclusion: nothingSaid };
+  while (notes.length > notesAtOnce) {
+    const shorter: string[] = [];
+    for (let start = 0; start < notes.length; start += notesAtOnce)
+      shorter.push((await patiently(provider, concludeTask(survey.title, notes.slice(start, start + notesAtOnce)), signal)).value.summary);
+    notes = shorter;
+  }
+  return { basis, conclusion: (await patiently(provider, concludeTask(survey.title, notes), signal)).value };
 }
 
 async function unknownOf(store: AnalyseDeps['store'], job: AiJob, answers: readonly OpenAnswer[]): Promise<OpenAnswer[]> {

@@ -57,8 +57,8 @@ async function work(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): Pro
     const [survey, provider] = await Promise.all([surveys.load(job.surveyId), providers.pick(providerOf(job.request['provider']))]);
     if (!survey?.aiEnabled) throw new Problem('AI_DISABLED');
     await deps.settled(job.surveyId);
-    await analyse(deps, { job, type: typeOf(job.request['analysisType']), survey, provider, signal: AbortSignal.any([cancelled.signal, stopping]) });
-    await store.complete(job.id);
+    const result = await analyse(deps, { job, type: typeOf(job.request['analysisType']), survey, provider, signal: AbortSignal.any([cancelled.signal, stopping]) });
+    await store.complete(job.id, result);
   } catch (error) {
     if (stopping.aborted) return await store.release(job.id);
     if (cancelled.signal.aborted) return;

@@ -57,7 +57,13 @@ export function createAiStore(sql: Sql) {
     touch: async (id: string, progress: number | null): Promise<boolean> =>
       (await sql`UPDATE ai_jobs SET updated_at = now(), progress = coalesce(${progress}, progress) WHERE id = ${id} AND status = 'RUNNING'`).count > 0,
 
-    complete: async (id: string): Promise<void> => void (await sql`UPDATE ai_jobs SET status = 'COMPLETED', progress = 1, updated_at = now() WHERE id = ${id} AND status = 'RUNNING'`),
+    /** `result`: of the answers together, where single findings are not all. */
+    complete: async (id: string, result: unknown): Promise<void> =>
+      void (await sql`UPDATE ai_jobs SET status = 'COMPLETED', progress = 1, result = ${result === null ? null : sql.json(result as never)}, updated_at = now() WHERE id = ${id} AND status = 'RUNNING'`),
+
+    /** Of the newest job that came to its end; null without one. */
+    lastResult: async ({ surveyId, topic }: Scope): Promise<unknown> =>
+      (await sql<{ result: unknown }[]>`SELECT result FROM ai_jobs WHERE survey_id = ${surveyId} AND topic = ${topic} AND status = 'COMPLETED' ORDER BY id DESC LIMIT 1`)[0]?.result ?? null,
 
     fail: async (id: string, error: AiJob['error']): Promise<void> =>
       void (await sql`UPDATE ai_jobs SET status = 'FAILED', error = ${sql.json(error)}, updated_at = now() WHERE id = ${id} AND status IN ('PENDING', 'RUNNING')`),
@@ -93,9 +99,13 @@ export function createAiStore(sql: Sql) {
       await sql`UPDATE ai_findings SET seen_by = ${jobId} WHERE survey_id = ${surveyId} AND topic = ${topic} AND response_id || ' ' || question_id = ANY(${keys}) AND response_id = ANY(${keys.map((key) => key.slice(0, 36))}::uuid[])`;
     },
 
-    /** Drops what the job did not meet: answers that are gone. */
-    dropUnseen: async ({ surveyId, topic }: Scope, jobId: string): Promise<void> =>
-      void (await sql`DELETE FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`),
+    /** Drops what the job did not meet: answers that are gone. Gives their number. */
+    dropUnseen: async ({ surveyId, topic }: Scope, jobId: string): Promise<number> =>
+      (await sql`DELETE FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`).count,
+
+    /** Notes on batches of answers, each once. */
+    notes: async ({ surveyId, topic }: Scope): Promise<string[]> =>
+      (await sql<{ note: string }[]>`SELECT DISTINCT finding->>'note' AS note FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} ORDER BY 1`).map(({ note }) => note),
 
     /** → sentiment by question; `questionId` null: all together. */
     sentiments: async ({ surveyId, topic }: Scope): Promise<{ questionId: string | null; sentiment: string; count: number }[]> =>
