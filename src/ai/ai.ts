@@ -1,7 +1,9 @@
 import type { LookupFunction } from 'node:net';
+import type { Log } from '../log.ts';
 import type { Secrets } from '../secrets.ts';
 import type { ProviderName, Settings } from '../settings.ts';
 import type { AiSettingsStore } from '../stores/postgres/ai-settings.ts';
+import { createKeptReplies, type KeptRepliesDeps } from './kept-replies.ts';
 import { createProviders, type FoundSettings } from './providers.ts';
 
 export interface AiDeps {
@@ -9,13 +11,15 @@ export interface AiDeps {
   stored: Pick<AiSettingsStore, 'find'>;
   secrets: Pick<Secrets, 'open'>;
   guardLookup: LookupFunction;
+  redis: KeptRepliesDeps['redis'];
+  log: Log;
 }
 
 /** Binds a sealed key to its provider. */
 export const aiKeyContext = (name: ProviderName): string => `ai key of ${name}`;
 
 /** Everything that has to do with AI providers in one process. Without a key nothing here does anything but refuse. */
-export function createAi({ settings, stored, secrets, guardLookup }: AiDeps) {
+export function createAi({ settings, stored, secrets, guardLookup, redis, log }: AiDeps) {
   const find = async (name: ProviderName): Promise<FoundSettings | undefined> => {
     const own = settings.ai.providers[name];
     const row = await stored.find(name);
@@ -32,7 +36,9 @@ export function createAi({ settings, stored, secrets, guardLookup }: AiDeps) {
       source: 'settings',
     };
   };
-  return { find, providers: createProviders({ guardLookup, find }) };
+  const { isCacheEnabled, cacheTtlSeconds } = settings.ai;
+  const kept = isCacheEnabled ? createKeptReplies({ redis, ttlSeconds: cacheTtlSeconds, log }) : undefined;
+  return { find, providers: createProviders({ guardLookup, find, kept }) };
 }
 
 export type Ai = ReturnType<typeof createAi>;

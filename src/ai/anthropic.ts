@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema';
 import { Problem } from '../errors.ts';
-import { problemOf } from './failures.ts';
+import { callFailure } from './failures.ts';
 import type { ProviderOptions } from './openai.ts';
 import type { Completion, CompletionRequest, Provider } from './provider.ts';
 
@@ -15,8 +15,7 @@ export function createAnthropic({ apiKey, baseUrl, models, timeoutMs, fetch }: P
       try {
         return await complete(client, request);
       } catch (error) {
-        request.signal.throwIfAborted();
-        throw problemOf(error);
+        throw callFailure(error, request.signal);
       }
     },
   };

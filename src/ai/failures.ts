@@ -16,6 +16,13 @@ export function problemOf(error: unknown): Problem {
   return new Problem(code, messageOf(code, error, status), { cause: error, ...(limit !== undefined && { retryAfterSeconds: limit }) });
 }
 
+/** The same for a call with a signal. What the caller broke off is the caller's own reason; its time limit is a failure of the provider. */
+export function callFailure(error: unknown, signal: AbortSignal): unknown {
+  if (!signal.aborted) return problemOf(error);
+  const reason: unknown = signal.reason;
+  return reason instanceof Error && reason.name === 'TimeoutError' ? problemOf(reason) : reason;
+}
+
 function codeOf(status: number | undefined, said: string): ProblemCode {
   if (/unsupported_country|region|location is not supported/i.test(said) && (status === 400 || status === 403)) return 'AI_MODEL_UNAVAILABLE';
   if (status === 401 || status === 403) return 'AI_KEY_INVALID';

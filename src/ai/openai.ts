@@ -1,7 +1,7 @@
 import OpenAI, { AzureOpenAI } from 'openai';
 import type { ProviderName } from '../settings.ts';
 import { Problem } from '../errors.ts';
-import { problemOf } from './failures.ts';
+import { callFailure } from './failures.ts';
 import type { Completion, CompletionRequest, Provider } from './provider.ts';
 
 const geminiBaseUrl = 'https://generativelanguage.googleapis.com/v1beta/openai/';
@@ -43,8 +43,7 @@ function chatProvider(name: ProviderName, client: OpenAI, models: Provider['mode
       try {
         return await complete(name, client, request);
       } catch (error) {
-        request.signal.throwIfAborted();
-        throw problemOf(error);
+        throw callFailure(error, request.signal);
       }
     },
   };

@@ -31,9 +31,17 @@ export interface Completion {
   outputTokens: number;
 }
 
+/** Replies that were good, for a while, so that the same is not asked twice. */
+export interface KeptReplies {
+  get(key: string): Promise<string | undefined>;
+  set(key: string, text: string): Promise<void>;
+}
+
 /** One AI provider behind its own SDK. A failure is a Problem with one of the AI codes; retries are the caller's business. */
 export interface Provider {
   name: ProviderName;
   models: Readonly<Record<ModelTier, string>>;
+  /** Set where replies are kept. */
+  kept?: KeptReplies | undefined;
   complete(request: CompletionRequest): Promise<Completion>;
 }

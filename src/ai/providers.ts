@@ -5,7 +5,7 @@ import { createAnthropic } from './anthropic.ts';
 import { createBoundedFetch } from './bounded-fetch.ts';
 import { keyForms, providerDefaults } from './models.ts';
 import { createAzure, createGemini, createOpenAi } from './openai.ts';
-import type { Provider } from './provider.ts';
+import type { KeptReplies, Provider } from './provider.ts';
 
 export const providerNames = ['openai', 'anthropic', 'gemini', 'azure'] as const satisfies readonly ProviderName[];
 
@@ -21,19 +21,21 @@ export interface ProvidersDeps {
   find(name: ProviderName): Promise<FoundSettings | undefined>;
   /** Checks names of addresses that were entered in-app. */
   guardLookup: LookupFunction;
+  /** Undefined: nothing is kept. */
+  kept?: KeptReplies | undefined;
 }
 
 const callTimeoutMs = 90_000;
 const maxReplyBytes = 4 * 1024 * 1024;
 
 /** Gives ready providers. Clients are made for every use: they hold nothing but settings, which may have changed. */
-export function createProviders({ find, guardLookup }: ProvidersDeps) {
+export function createProviders({ find, guardLookup, kept }: ProvidersDeps) {
   return {
     /** The named provider, or the first configured one. Throws AI_NOT_CONFIGURED, or AI_KEY_INVALID for a key that cannot be one. */
     async pick(name?: ProviderName): Promise<Provider> {
       for (const candidate of name === undefined ? providerNames : [name]) {
         const found = await find(candidate);
-        if (found) return build(candidate, found, guardLookup);
+        if (found) return { ...build(candidate, found, guardLookup), kept };
       }
       throw new Problem('AI_NOT_CONFIGURED', name === undefined ? 'No AI provider has a key' : undefined);
     },

@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { Problem } from '../errors.ts';
-import type { Completion, ModelTier, Provider, Turn } from './provider.ts';
+import type { ModelTier, Provider, Turn } from './provider.ts';
 
 /** A thing to ask a model for. */
 export interface Task<T> {
@@ -36,26 +37,40 @@ export function readBy<T>(schema: z.ZodType<T>): Task<T>['read'] {
 
 const findingsSent = 20;
 
-/** Asks a provider for a value. A reply that does not fit is sent back once with what is wrong; then it is AI_PROVIDER_ERROR. */
+/** Asks a provider for a value, unless the same was asked a short while ago. Only replies that fit are kept. */
 export async function ask<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<Asked<T>> {
+  const { kept } = provider;
+  if (!kept) return (await askAnew(provider, task, signal)).asked;
+  const key = createHash('sha256').update(JSON.stringify([provider.name, provider.models[task.tier], task.name, task.version, task.system, task.data])).digest('base64url');
+  const known = await kept.get(key);
+  const read = known === undefined ? undefined : readText(known, task);
+  if (read && 'value' in read) return { value: read.value, model: provider.models[task.tier], inputTokens: 0, outputTokens: 0 };
+  const { asked, text } = await askAnew(provider, task, signal);
+  await kept.set(key, text);
+  return asked;
+}
+
+/** A reply that does not fit is sent back once with what is wrong; then it is AI_PROVIDER_ERROR. */
+async function askAnew<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<{ asked: Asked<T>; text: string }> {
   const model = provider.models[task.tier];
   const schema = schemaOf(task.schema);
   const question: Turn = { role: 'user', text: JSON.stringify(task.data) };
   const say = (turns: readonly Turn[]) => provider.complete({ model, system: task.system, turns, schemaName: task.name, schema, maxOutputTokens: task.maxOutputTokens, signal });
   const first = await say([question]);
-  const read = readText(first, task);
-  if ('value' in read) return { value: read.value, model, inputTokens: first.inputTokens, outputTokens: first.outputTokens };
+  const read = readText(first.text, task);
+  if ('value' in read) return { asked: { value: read.value, model, inputTokens: first.inputTokens, outputTokens: first.outputTokens }, text: first.text };
   const second = await say([question, { role: 'assistant', text: first.text === '' ? '{}' : first.text }, { role: 'user', text: repairWords(read.wrong) }]);
-  const repaired = readText(second, task);
+  const repaired = readText(second.text, task);
   if (!('value' in repaired)) throw new Problem('AI_PROVIDER_ERROR', 'The AI provider did not reply with what was asked for');
-  return { value: repaired.value, model, inputTokens: first.inputTokens + second.inputTokens, outputTokens: first.outputTokens + second.outputTokens };
+  const asked = { value: repaired.value, model, inputTokens: first.inputTokens + second.inputTokens, outputTokens: first.outputTokens + second.outputTokens };
+  return { asked, text: second.text };
 }
 
 function repairWords(wrong: readonly string[]): string {
   return JSON.stringify({ problem: 'Your reply cannot be used. Reply again, in full, with these mistakes put right.', mistakes: wrong });
 }
 
-function readText<T>({ text }: Completion, task: Task<T>): ReturnType<Task<T>['read']> {
+function readText<T>(text: string, task: Task<T>): ReturnType<Task<T>['read']> {
   let reply: unknown;
   try {
     // Some models put their JSON into a Markdown fence.

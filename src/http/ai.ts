@@ -15,7 +15,7 @@ import { aiSettingsRoutes } from './routes/ai-settings.ts';
 export function aiRoutes({ settings, stores, core, jobs, secrets, log }: HttpOptions, access: SurveyAccess): Route[] {
   const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
   const stored = createAiSettingsStore(stores.sql);
-  const ai = createAi({ settings, stored, secrets, guardLookup: guard.lookup });
+  const ai = createAi({ settings, stored, secrets, guardLookup: guard.lookup, redis: stores.sharedRedis, log });
   const clock = { now: core.now, newId: () => newId() };
   return [
     ...aiGenerationRoutes({ providers: ai.providers, surveys: stores.surveys, actors: core.actors, ...clock }),

@@ -28,7 +28,7 @@ describe('analyses of open answers', () => {
   before(async () => {
     await sharedStores();
     ai = await startAiProvider();
-    service = await startService({ env: { ...ai.env, AI_BATCH_SIZE: '10', AI_BATCH_DELAY_MS: '0' } });
+    service = await startService({ env: { ...ai.env, AI_BATCH_SIZE: '10', AI_BATCH_DELAY_MS: '0', AI_CACHE_ENABLED: 'false' } });
     admin = await adminClient(service);
   });
   after(async () => {

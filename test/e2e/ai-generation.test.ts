@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { startAiProvider, standInKey, type AiProviderServer, type Fault, type SeenCall } from '../support/ai-provider.ts';
 import { adminClient, type Client } from '../support/client.ts';
@@ -26,7 +27,7 @@ describe('surveys written to order', () => {
   before(async () => {
     await sharedStores();
     ai = await startAiProvider();
-    service = await startService({ env: ai.env });
+    service = await startService({ env: { ...ai.env, AI_CACHE_ENABLED: 'false' } });
     admin = await adminClient(service);
   });
   after(async () => {
@@ -109,6 +110,30 @@ describe('surveys written to order', () => {
     }
     assert.equal((await generate({ prompt: 'x'.repeat(1024 * 1024) })).status, 413);
     assert.equal(ai.calls.length, 0);
+  });
+});
+
+describe('a survey that is asked for again', () => {
+  it('comes from what was kept, while a bad reply is never kept', async () => {
+    await sharedStores();
+    const ai = await startAiProvider();
+    const service = await startService({ env: ai.env });
+    try {
+      const admin = await adminClient(service);
+      const body = { prompt: `Canteen ${randomUUID()}`, questionCount: 5 };
+      ai.answer = () => ({ title: 'Nothing' });
+      assert.equal((await admin.call('POST', '/ai/generate-survey', { body })).body.code, 'AI_PROVIDER_ERROR');
+      ai.answer = writtenSurvey;
+      const [first, second] = [await admin.post('/ai/generate-survey', body), await admin.post('/ai/generate-survey', body)];
+      assert.deepEqual(second, first);
+      assert.equal(ai.calls.length, 3);
+      await admin.post('/ai/generate-survey', { ...body, questionCount: 6 });
+      await admin.post('/ai/generate-survey', { ...body, provider: 'anthropic' });
+      assert.equal(ai.calls.length, 5);
+    } finally {
+      await service.stop();
+      await ai.close();
+    }
   });
 });
 

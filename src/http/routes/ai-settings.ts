@@ -101,7 +101,8 @@ async function presentProvider({ find, stored }: AiSettingsRoutesDeps, provider:
 const wordReply = z.strictObject({ word: z.string() });
 
 async function testProvider({ providers }: AiSettingsRoutesDeps, provider: ProviderName) {
-  const chosen = await providers.pick(provider);
+  // A reply that was kept would say nothing about the provider.
+  const chosen = { ...(await providers.pick(provider)), kept: undefined };
   const startedAt = performance.now();
   const task = { name: 'test', version: 1, tier: 'low', system: 'Reply with one word.', data: { say: 'hello' }, schema: wordReply, read: readBy(wordReply), maxOutputTokens: 200 } as const;
   const { model } = await ask(chosen, task, AbortSignal.timeout(testWithinMs));
