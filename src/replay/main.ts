@@ -1,64 +1,62 @@
 import { basename } from 'node:path';
-import { parseArgs } from 'node:util';
-import { createApi } from './api.ts';
-import { detect } from './detect.ts';
-import { readMapping } from './mapping.ts';
-import { digestOf, runReplay } from './run.ts';
-import { readTable } from './table.ts';
+import { readSettings } from '../settings.ts';
+import { detect } from './file/detect.ts';
+import { emptyMapping, readMapping } from './file/mapping.ts';
+import { readTable } from './file/table.ts';
+import { readOptions, usage, type Options } from './options.ts';
+import { createProgress } from './progress.ts';
+import { detectionLines } from './report.ts';
+import { replay } from './run.ts';
+import { createApi } from './service/api.ts';
+import { findVariable, usualVariables } from './verify/crosstab.ts';
 
-const usage = `npm run replay -- FILE.csv [options]
+/** `npm run replay`: 0 when all is equal, 1 when something differs or fails, 2 when the arguments are wrong. */
+process.exitCode = await main(process.argv.slice(2));
 
-Makes a survey from a CSV of responses, publishes it, submits every row through the public interface, prints the counts of every
-question and a crosstab, and compares them with the file, cell by cell. Ends with 1 when anything differs.
-
-  --url ORIGIN          the service (default http://127.0.0.1:3000)
-  --email, --password   who makes the survey (default ADMIN_EMAIL or admin@localhost, and ADMIN_PASSWORD, from the environment or .env)
-  --token TOKEN         an access token or API key instead
-  --title TEXT          the survey's title (default: the file's name)
-  --mapping FILE.json   overrules what is recognised:
-                        {"columns": {"<header or column number from 0>": {"type", "question", "options", "ignore"}}}
-  --crosstab TEXT       the wording of a question to cross; give it twice
-  --concurrency N       submissions at a time (default 32)
-`;
-
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    url: { type: 'string', default: 'http://127.0.0.1:3000' },
-    email: { type: 'string', default: process.env['ADMIN_EMAIL'] ?? 'admin@localhost' },
-    password: { type: 'string', default: process.env['ADMIN_PASSWORD'] ?? '' },
-    token: { type: 'string' },
-    title: { type: 'string' },
-    mapping: { type: 'string' },
-    crosstab: { type: 'string', multiple: true },
-    concurrency: { type: 'string', default: '32' },
-    help: { type: 'boolean', default: false },
-  },
-});
-const [file] = positionals;
-
-const say = (line: string) => void process.stdout.write(`${line}\n`);
-
-async function main(path: string): Promise<number> {
-  const { table, bytes } = readTable(path);
-  const detection = detect(table, values.mapping === undefined ? undefined : readMapping(values.mapping));
-  const api = createApi(values.url.replace(/\/+$/, ''));
-  if (values.token !== undefined) api.useToken(values.token);
-  else await api.signIn(values.email, values.password);
-  const [first, second] = values.crosstab ?? [];
-  const differences = await runReplay({
-    api, table, detection, fileDigest: digestOf(bytes), title: values.title ?? basename(path), concurrency: Math.max(1, Number(values.concurrency) || 32),
-    crosstab: first !== undefined && second !== undefined ? [first, second] : undefined, print: say, progress: (text) => void process.stderr.write(text),
-  });
-  return differences.length === 0 ? 0 : 1;
+async function main(args: readonly string[]): Promise<number> {
+  const options = understood(args);
+  if (typeof options === 'number') return options;
+  try {
+    return (await run(options)) ? 0 : 1;
+  } catch (error) {
+    process.stderr.write(`\n${messageOf(error)}\n`);
+    return 1;
+  }
 }
 
-if (file === undefined || values.help) {
-  process.stderr.write(usage);
-  process.exitCode = values.help ? 0 : 2;
-} else {
-  process.exitCode = await main(file).catch((error: unknown) => {
-    process.stderr.write(`replay failed: ${error instanceof Error ? error.message : String(error)}\n`);
-    return 1;
-  });
+function understood(args: readonly string[]): Options | number {
+  try {
+    const { adminEmail, adminPassword } = readSettings(process.env);
+    const options = readOptions(args, { email: adminEmail, password: adminPassword });
+    if (options) return options;
+    print(usage);
+    return 0;
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n\n${usage}`);
+    return 2;
+  }
+}
+
+/** Everything that can be wrong with the file and the wishes is found before the service is called. */
+async function run(options: Options): Promise<boolean> {
+  const { table, digest } = readTable(options.file);
+  const detection = detect(table, options.mapping === undefined ? emptyMapping : readMapping(options.mapping));
+  if (options.isDetectingOnly) {
+    for (const line of detectionLines(table, detection)) print(line);
+    return true;
+  }
+  const [first, second] = options.crosstab ?? [];
+  const crosstab = first === undefined || second === undefined ? usualVariables(detection.questions) : ([findVariable(detection.questions, first), findVariable(detection.questions, second)] as const);
+  const progress = createProgress(process.stderr);
+  const api = createApi({ ...options, onPause: progress.pause });
+  const fileName = basename(options.file);
+  return replay({ ...options, api, table, detection, digest, fileName, crosstab, title: options.title ?? fileName, print, onProgress: progress.count });
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,0 +1,86 @@
+import { hasOptions, recogniseColumn, shapeAs } from './column-types.ts';
+import { matrixOptions, recogniseGroup, type GroupShape } from './groups.ts';
+import { checkNames, emptyMapping, wishForColumn, wishForQuestion, type Mapping, type Wish } from './mapping.ts';
+import type { FoundQuestion, Item } from './question.ts';
+import { valuesOf, type Column, type Row, type Table } from './table.ts';
+
+export interface Detection {
+  questions: readonly FoundQuestion[];
+  /** The column that identifies respondents. */
+  idColumn: Column | undefined;
+}
+
+/** Recognises the questions of a file; what the mapping says goes before. Throws where the mapping does not fit the file. */
+export function detect({ columns, rows }: Table, mapping: Mapping = emptyMapping): Detection {
+  checkNames(mapping, columns);
+  const isWished = (column: Column): boolean => wishForColumn(mapping, column) !== undefined || wishForQuestion(mapping, column) !== undefined;
+  const idColumn = columns.find((column) => !isWished(column) && isIdentifier(column, rows));
+  const asked = columns.filter((column) => column !== idColumn && wishForColumn(mapping, column)?.ignore !== true && wishForQuestion(mapping, column)?.ignore !== true);
+  const runs = new Map<number, Column[]>();
+  for (const column of asked) runs.set(column.run, [...(runs.get(column.run) ?? []), column]);
+  const questions = [...runs.values()].flatMap((run) => questionsOf(run, rows, mapping));
+  return { idColumn, questions: questions.sort((a, b) => placeOf(a) - placeOf(b)) };
+}
+
+const placeOf = ({ items }: FoundQuestion): number => items[0]?.index ?? 0;
+
+const idWord = /^(?:id|uuid|guid|identifier|(?:respondent|response|participant|user|person|case|record|session)id)$/;
+
+/** Named as an id, filled in every row, and never the same twice. */
+function isIdentifier({ question, part, index }: Column, rows: readonly Row[]): boolean {
+  const words = question.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase().split(/[^a-z]+/);
+  if (part !== '' || !words.some((word) => idWord.test(word))) return false;
+  const values = valuesOf(rows, index);
+  return rows.length > 0 && values.length === rows.length && new Set(values).size === values.length;
+}
+
+/** The questions in the columns under one header: usually one. */
+function questionsOf(run: readonly Column[], rows: readonly Row[], mapping: Mapping): FoundQuestion[] {
+  const wish = run[0] && wishForQuestion(mapping, run[0]);
+  const free = run.filter((column) => column.part !== '' && wishForColumn(mapping, column) === undefined);
+  const group = free.length > 1 || isGroupType(wish?.type) ? groupOf(free, rows, wish) : undefined;
+  const alone = run.filter((column) => !group?.columns.includes(column));
+  const single = alone.map((column) => columnQuestion(column, { rows, wish: wishForColumn(mapping, column) ?? (group ? undefined : wish), isAlone: run.length === 1 }));
+  return group ? [groupQuestion(group, wish), ...single] : single;
+}
+
+const isGroupType = (type: Wish['type']): type is GroupShape['type'] => type === 'CHECKBOXES' || type === 'RANKING' || type === 'MATRIX';
+
+function groupOf(columns: readonly Column[], rows: readonly Row[], { type, options }: Wish = {}): GroupShape | undefined {
+  if (type === undefined) return recogniseGroup(columns, rows);
+  if (!isGroupType(type)) return undefined;
+  if (columns.length < 2) throw new Error(`The mapping asks for ${type}, which takes a header with several columns`);
+  return { type, columns, options: type === 'MATRIX' ? (options ?? matrixOptions(columns, rows)) : [] };
+}
+
+function groupQuestion({ type, columns, options }: GroupShape, wish: Wish | undefined): FoundQuestion {
+  if (wish?.options && type !== 'MATRIX') throw new Error(`The mapping gives options to a question of type ${type}, which takes them from its columns`);
+  return { type, text: wish?.question ?? wording(columns[0]?.question ?? ''), items: itemsOf(columns), options: wish?.options ?? options, dayOrder: 'year' };
+}
+
+function columnQuestion(column: Column, { rows, wish, isAlone }: { rows: readonly Row[]; wish: Wish | undefined; isAlone: boolean }): FoundQuestion {
+  const { question, part, index } = column;
+  const type = wish?.type;
+  if (isGroupType(type)) throw new Error(`The mapping asks for ${type}, which takes a header with several columns, for column ${index}`);
+  const values = valuesOf(rows, index);
+  const found = recogniseColumn(values);
+  const shape = type === undefined && wish?.options === undefined ? found : shapeAs(type ?? (hasOptions(found.type) ? found.type : 'MULTIPLE_CHOICE'), values, wish?.options);
+  if (wish?.options && shape.options.length === 0) throw new Error(`The mapping gives options to a question of type ${shape.type}, which has none`);
+  const text = wish?.question ?? question;
+  const isPart = part !== '' && !isAlone;
+  return { ...shape, text: wording(isPart ? `${text} – ${part}` : text), items: [{ index, text: wording(part === '' ? text : part) }] };
+}
+
+/** Columns as items with texts of their own: a text that comes again is numbered. */
+function itemsOf(columns: readonly Column[]): Item[] {
+  const taken = new Set<string>();
+  return columns.map(({ index, part }) => {
+    const base = part.slice(0, 490);
+    let text = base;
+    for (let n = 2; taken.has(text); n += 1) text = `${base} (${n})`;
+    taken.add(text);
+    return { index, text };
+  });
+}
+
+const wording = (text: string): string => text.slice(0, 2000);

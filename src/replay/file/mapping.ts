@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { questionTypeNames } from '../../domain/questions/registry.ts';
+import type { Column } from './table.ts';
+
+const wish = z.strictObject({
+  type: z.enum(questionTypeNames).exclude(['FILE_UPLOAD']).optional(),
+  question: z.string().trim().min(1).max(2000).optional(),
+  options: z.array(z.string().trim().min(1).max(500)).min(1).max(200).optional(),
+  ignore: z.literal(true).optional(),
+});
+
+/**
+ * Overrules what is recognised, by the header of a question or by the number of a column from 0:
+ *
+ *     {"columns": {"How old are you?": {"type": "DROPDOWN", "options": ["under 30", "30 to 59", "60 and over"]},
+ *                  "4": {"question": "Where do you live?"},
+ *                  "17": {"ignore": true}}}
+ *
+ * `type` is any question type but FILE_UPLOAD; `question` is another wording; `options` are the texts to choose from, in order (answers
+ * beside them are left out and counted); `ignore` leaves the columns out. A header stands for all the columns under it, a number for one
+ * column, which then makes a question of its own. CHECKBOXES, RANKING and MATRIX need a header with several columns.
+ */
+const mappingSchema = z.strictObject({ columns: z.record(z.string(), wish) });
+
+export type Mapping = z.output<typeof mappingSchema>;
+export type Wish = z.output<typeof wish>;
+
+export const emptyMapping: Mapping = { columns: {} };
+
+/** Throws an Error that says what is wrong with the file. */
+export function readMapping(path: string): Mapping {
+  const read = mappingSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
+  if (read.success) return read.data;
+  throw new Error(`The mapping cannot be used. ${read.error.issues.map((issue) => `${issue.path.join('.') || 'it'}: ${issue.message}`).join('; ')}`);
+}
+
+/** What is wished for the question that a column stands under. */
+export const wishForQuestion = ({ columns }: Mapping, { question }: Column): Wish | undefined => (Object.hasOwn(columns, question) ? columns[question] : undefined);
+
+/** What is wished for this very column. */
+export const wishForColumn = ({ columns }: Mapping, { index }: Column): Wish | undefined => (Object.hasOwn(columns, String(index)) ? columns[String(index)] : undefined);
+
+/** Throws when the mapping names what the file has not: a misspelt header must not be lost in silence. */
+export function checkNames({ columns: wishes }: Mapping, columns: readonly Column[]): void {
+  const known = new Set(columns.flatMap(({ question, index }) => [question, String(index)]));
+  const stray = Object.keys(wishes).find((name) => !known.has(name));
+  if (stray !== undefined) throw new Error(`The mapping names “${stray}”, which is no header and no column number of the file`);
+}

@@ -1,0 +1,54 @@
+import type { GivenAnswer } from '../../domain/questions/contract.ts';
+import type { FoundQuestion } from '../file/question.ts';
+import type { Row } from '../file/table.ts';
+import type { Statistic } from '../service/replies.ts';
+
+/** A question of the file with what the service made of it: options and rows by their texts in the file. */
+export interface MadeQuestion {
+  found: FoundQuestion;
+  id: string;
+  options: ReadonlyMap<string, Named>;
+  rows: ReadonlyMap<string, Named>;
+}
+
+export interface Named {
+  id: string;
+  value: string;
+}
+
+export type BareAnswer = Omit<GivenAnswer, 'questionId'>;
+
+/** Counts by value; one level deeper for MATRIX (row, column) and RANKING (item, rank). */
+export type Counts = Record<string, number | Record<string, number>>;
+
+/** The same cells, counted twice. */
+export interface CountedTwice {
+  inFile: Counts;
+  inService: Counts;
+}
+
+/** What differs between the types of questions when a file is replayed. All functions are pure. */
+export interface Kind {
+  /** Whether a row answers the question. */
+  isFilled(found: FoundQuestion, row: Row): boolean;
+  /** Why an answer cannot be submitted, to be read after “left out:”; undefined when it can. Called for filled rows. */
+  problem(found: FoundQuestion, row: Row): string | undefined;
+  /** The answers of a filled row without a problem. */
+  answers(question: MadeQuestion, row: Row): BareAnswer[];
+  /**
+   * Counts the file's rows in the cells that analytics has. The statistic is asked for its keys only where the file cannot know them,
+   * such as the limits of bins.
+   */
+  count(question: MadeQuestion, rows: readonly Row[], statistic: Statistic): CountedTwice;
+  /**
+   * The categories that a row falls into when the question is crossed, as option values; `item` is a matrix row or a ranked item.
+   * Absent where the question cannot be crossed.
+   */
+  categories?(question: MadeQuestion, row: Row, item?: string): string[];
+}
+
+export function tally(keys: readonly string[]): Record<string, number> {
+  const counts = new Map<string, number>();
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return Object.fromEntries(counts);
+}

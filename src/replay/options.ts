@@ -1,0 +1,91 @@
+import { parseArgs } from 'node:util';
+import type { Credentials } from './service/api.ts';
+
+export const usage = `npm run replay -- FILE.csv [options]
+
+Makes a survey from a CSV of responses, publishes it, submits every row through the public interface, prints the counts of every
+question and a crosstab, and compares them with the file's own, cell by cell. Ends with 1 when anything differs.
+
+  --url ORIGIN            the service (default http://127.0.0.1:3000)
+  --email E --password P  who makes the survey (default: ADMIN_EMAIL, ADMIN_PASSWORD)
+  --token TOKEN           an access token or API key instead
+  --title TEXT            the survey's title (default: the file's name)
+  --survey ID             go on with a survey that was made from the same file: no row is counted twice
+  --mapping FILE.json     overrules what is recognised (see below)
+  --crosstab A B          two questions to cross, by their wording or a part of it; a row of a matrix by its text
+  --concurrency N         submissions at a time, 1 to 1000 (default 32)
+  --no-verify             do not compare
+  --detect                only say what is recognised; nothing is sent
+
+The file has one row of headers, or two where the second names options, rows or items. It is UTF-8 or Windows-1252. An empty cell is
+no answer. A column named as an id whose values are all different is sent as metadata.
+
+The mapping: {"columns": {"<header, or number of a column from 0>": {"type": "DROPDOWN", "question": "other wording",
+  "options": ["in", "this", "order"], "ignore": true}}}, each field optional. A header stands for all the columns under it; a number
+for one column, which then makes a question of its own. "type" is any question type but FILE_UPLOAD; CHECKBOXES, RANKING and MATRIX
+need a header with several columns. Answers that do not fit the type are left out and counted.
+`;
+
+export interface Options {
+  file: string;
+  origin: string;
+  credentials: Credentials;
+  title: string | undefined;
+  surveyId: string | undefined;
+  mapping: string | undefined;
+  crosstab: readonly [string, string] | undefined;
+  concurrency: number;
+  isVerifying: boolean;
+  isDetectingOnly: boolean;
+}
+
+export interface Defaults {
+  email: string;
+  password: string | undefined;
+}
+
+/** Reads the arguments; undefined asks for help. Throws an Error that says what is wrong with them. */
+export function readOptions(args: readonly string[], defaults: Defaults): Options | undefined {
+  const { values, positionals } = parseArgs({
+    args: [...args], allowPositionals: true, allowNegative: true,
+    options: {
+      url: { type: 'string', default: 'http://127.0.0.1:3000' }, email: { type: 'string' }, password: { type: 'string' }, token: { type: 'string' }, title: { type: 'string' },
+      survey: { type: 'string' }, mapping: { type: 'string' }, crosstab: { type: 'string' }, concurrency: { type: 'string', default: '32' },
+      verify: { type: 'boolean', default: true }, detect: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const { file, crosstab } = readPlaces(args, positionals, values.crosstab);
+  const { email = defaults.email, password = defaults.password ?? '', token } = values;
+  return {
+    file, crosstab, origin: readOrigin(values.url), credentials: token === undefined ? { email, password } : { token }, title: values.title?.trim().slice(0, 300) || undefined,
+    surveyId: values.survey, mapping: values.mapping, concurrency: readConcurrency(values.concurrency), isVerifying: values.verify, isDetectingOnly: values.detect,
+  };
+}
+
+/** `--crosstab A B` has two values, of which the reader of arguments takes one: the other is the argument that follows it. */
+function readPlaces(args: readonly string[], positionals: readonly string[], first: string | undefined): Pick<Options, 'file' | 'crosstab'> {
+  if (first === undefined) return { file: onlyFile(positionals), crosstab: undefined };
+  const second = args[args.indexOf('--crosstab') + 2];
+  const place = second === undefined ? -1 : positionals.indexOf(second);
+  if (second === undefined || place < 0) throw new Error('--crosstab takes two questions');
+  return { file: onlyFile(positionals.toSpliced(place, 1)), crosstab: [first, second] };
+}
+
+function onlyFile(positionals: readonly string[]): string {
+  const [file, stray] = positionals;
+  if (file === undefined) throw new Error('Name a CSV file');
+  if (stray !== undefined) throw new Error(`What is “${stray}”? One file is taken`);
+  return file;
+}
+
+function readOrigin(url: string): string {
+  if (!URL.canParse(url) || !/^https?:/.test(url)) throw new Error('--url must start with http:// or https://');
+  return url.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
+}
+
+function readConcurrency(text: string): number {
+  const concurrency = Number(text);
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 1000) throw new Error('--concurrency must be a whole number from 1 to 1000');
+  return concurrency;
+}

@@ -1,0 +1,18 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Api } from './api.ts';
+import { analyticsSchema, type Analytics } from './replies.ts';
+
+/** Seldom enough for the general limit of 100 calls a minute. */
+const everyMs = 1000;
+const patienceMs = 60_000;
+
+/** Analytics once it counts as many responses as expected; as it is when a minute brought no further one. */
+export async function settledAnalytics(api: Api, surveyId: string, expected: number): Promise<Analytics> {
+  let [shown, since] = [-1, Date.now()];
+  for (;;) {
+    const { data } = await api.call(analyticsSchema, ['GET', `/analytics/surveys/${surveyId}`]);
+    if (data.totalResponses > shown) [shown, since] = [data.totalResponses, Date.now()];
+    if (shown >= expected || Date.now() - since > patienceMs) return data;
+    await delay(everyMs);
+  }
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import type { Column, Row } from '../file/table.ts';
+import { cellAt } from '../file/table.ts';
+import { kinds } from '../kinds/kinds.ts';
+import type { MadeQuestion } from '../kinds/kind.ts';
+import type { GivenAnswer } from '../../domain/questions/contract.ts';
+import { Refusal, type Api } from './api.ts';
+import type { MadeSurvey } from './survey.ts';
+
+export interface SubmitOptions {
+  api: Api;
+  survey: MadeSurvey;
+  rows: readonly Row[];
+  /** The same for the same file, so that no row is counted twice in a survey. */
+  digest: string;
+  idColumn: Column | undefined;
+  concurrency: number;
+  onProgress(done: number): void;
+}
+
+export interface Submitted {
+  /** Rows that the service would not take, with what it said; `row` from 0. */
+  refused: readonly { row: number; message: string }[];
+  /** Rows that it had taken before. */
+  replayedCount: number;
+}
+
+/** Submits every row, so many at a time. Throws when the survey takes none at all: it is closed, gone, or the service is away. */
+export async function submitRows({ api, survey, rows, digest, idColumn, concurrency, onProgress }: SubmitOptions): Promise<Submitted> {
+  const refused: { row: number; message: string }[] = [];
+  let [next, done, replayedCount, isStopped] = [0, 0, 0, false];
+  const submitRow = async (place: number): Promise<void> => {
+    const row = rows[place] ?? [];
+    const body = { answers: answersOf(survey.questions, row), ...metadataOf(idColumn, row) };
+    try {
+      const { isReplay } = await api.call(z.unknown(), ['POST', `/responses/surveys/${survey.id}/submit`], { body, idempotencyKey: `${digest}-${place + 1}`, isPublic: true });
+      replayedCount += isReplay ? 1 : 0;
+    } catch (error) {
+      if (!isAboutRow(error)) throw error;
+      refused.push({ row: place, message: error.message });
+    }
+    onProgress((done += 1));
+  };
+  const lane = async (): Promise<void> => {
+    while (!isStopped && next < rows.length) await submitRow(next++);
+  };
+  const lanes = Array.from({ length: Math.min(concurrency, rows.length) }, lane);
+  try {
+    await Promise.all(lanes);
+  } finally {
+    isStopped = true;
+    await Promise.allSettled(lanes);
+  }
+  return { refused: refused.sort((a, b) => a.row - b.row), replayedCount };
+}
+
+/** A body that is wrong or too large: other rows may be fine. */
+const isAboutRow = (error: unknown): error is Refusal => error instanceof Refusal && (error.status === 400 || error.status === 413);
+
+/** A row's answers; what is empty is not answered, and what the service would not take is left out. */
+export function answersOf(questions: readonly MadeQuestion[], row: Row): GivenAnswer[] {
+  return questions.filter(({ found }) => kinds[found.type].isFilled(found, row) && kinds[found.type].problem(found, row) === undefined)
+    .flatMap((question) => kinds[question.found.type].answers(question, row).map((answer) => ({ questionId: question.id, ...answer })));
+}
+
+function metadataOf(idColumn: Column | undefined, row: Row): { metadata?: Record<string, string> } {
+  return idColumn ? { metadata: { [idColumn.question.slice(0, 100)]: cellAt(row, idColumn.index).slice(0, 1000) } } : {};
+}

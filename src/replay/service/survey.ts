@@ -1,0 +1,72 @@
+import type { FoundQuestion } from '../file/question.ts';
+import type { MadeQuestion, Named } from '../kinds/kind.ts';
+import type { Api } from './api.ts';
+import { questionSchema, surveySchema, type ServiceQuestion } from './replies.ts';
+
+export interface MadeSurvey {
+  id: string;
+  questions: readonly MadeQuestion[];
+}
+
+export interface Plan {
+  title: string;
+  /** Of the file, for people. */
+  description: string;
+  questions: readonly FoundQuestion[];
+}
+
+/** A file's rows come from one address: more a minute than any of them, the interface's maximum. */
+const submissionsAMinute = 10_000_000;
+
+/** Makes the survey and publishes it. */
+export async function makeSurvey(api: Api, { title, description, questions }: Plan): Promise<MadeSurvey> {
+  const { data } = await api.call(surveySchema, ['POST', '/surveys'], { body: { title, description, submissionRateLimit: submissionsAMinute } });
+  return finishSurvey(api, data, questions);
+}
+
+/** Takes an existing survey instead, made from the same file: what it lacks is added. Throws where it asks something else. */
+export async function continueSurvey(api: Api, surveyId: string, questions: readonly FoundQuestion[]): Promise<MadeSurvey> {
+  const { data } = await api.call(surveySchema, ['GET', `/surveys/${encodeURIComponent(surveyId)}`]);
+  if (data.questions.length > questions.length) throw new Error(`survey ${surveyId} has ${data.questions.length} questions, the file ${questions.length}`);
+  return finishSurvey(api, data, questions);
+}
+
+async function finishSurvey(api: Api, survey: { id: string; status: string; questions: readonly ServiceQuestion[] }, questions: readonly FoundQuestion[]): Promise<MadeSurvey> {
+  const made: MadeQuestion[] = [];
+  for (const [place, found] of questions.entries()) {
+    const known = survey.questions[place];
+    if (known) assertSame(found, known, place);
+    made.push(withNames(found, known ?? (await addQuestion(api, survey.id, found))));
+  }
+  if (survey.status !== 'ACTIVE') await api.call(surveySchema, ['POST', `/surveys/${survey.id}/publish`]);
+  return { id: survey.id, questions: made };
+}
+
+async function addQuestion(api: Api, surveyId: string, found: FoundQuestion): Promise<ServiceQuestion> {
+  const { options, rows } = textsOf(found);
+  const settings = { ...(rows.length > 0 && { rows: rows.map(asNew) }), ...found.scale };
+  const body = { type: found.type, text: found.text, ...(options.length > 0 && { options: options.map(asNew) }), ...(Object.keys(settings).length > 0 && { settings }) };
+  return (await api.call(questionSchema, ['POST', `/surveys/${surveyId}/questions`], { body })).data;
+}
+
+const asNew = (text: string) => ({ text });
+
+/** What the service is to offer: the columns of a list to tick or to rank are its options, those of a matrix its rows. */
+function textsOf({ type, items, options }: FoundQuestion): { options: readonly string[]; rows: readonly string[] } {
+  const texts = items.map(({ text }) => text);
+  if (type === 'CHECKBOXES' || type === 'RANKING') return { options: texts, rows: [] };
+  return { options, rows: type === 'MATRIX' ? texts : [] };
+}
+
+function withNames(found: FoundQuestion, { id, options, settings }: ServiceQuestion): MadeQuestion {
+  return { found, id, options: byText(options), rows: byText(settings.rows) };
+}
+
+const byText = (items: readonly (Named & { text: string })[]): Map<string, Named> => new Map(items.map(({ text, id, value }) => [text, { id, value }]));
+
+function assertSame(found: FoundQuestion, known: ServiceQuestion, place: number): void {
+  const { options, rows } = textsOf(found);
+  const has = (items: readonly { text: string }[], texts: readonly string[]) => texts.every((text) => items.some((item) => item.text === text));
+  const isSame = known.type === found.type && known.text === found.text && has(known.options, options) && has(known.settings.rows, rows);
+  if (!isSame) throw new Error(`question ${place + 1} of the survey (“${known.text}”, ${known.type}) is not the file's (“${found.text}”, ${found.type})`);
+}

@@ -1,0 +1,85 @@
+import { kinds } from '../kinds/kinds.ts';
+import type { CountedTwice, Counts, MadeQuestion } from '../kinds/kind.ts';
+import type { Row } from '../file/table.ts';
+import type { Analytics, Statistic } from '../service/replies.ts';
+
+export interface Difference {
+  /** The question, or what else was counted. */
+  where: string;
+  cell: string;
+  inFile: number;
+  inService: number;
+}
+
+export interface Comparison {
+  /** How many cells were compared. */
+  cells: number;
+  differences: readonly Difference[];
+}
+
+/** The file's rows by what became of a question's answer. */
+export interface Standing {
+  /** Rows whose answer was submitted. */
+  submitted: readonly Row[];
+  /** Answers that could not be submitted, by why. */
+  leftOut: ReadonlyMap<string, number>;
+}
+
+export function standingOf({ found }: MadeQuestion, rows: readonly Row[]): Standing {
+  const kind = kinds[found.type];
+  const submitted: Row[] = [];
+  const leftOut = new Map<string, number>();
+  for (const row of rows.filter((candidate) => kind.isFilled(found, candidate))) {
+    const problem = kind.problem(found, row);
+    if (problem === undefined) submitted.push(row);
+    else leftOut.set(problem, (leftOut.get(problem) ?? 0) + 1);
+  }
+  return { submitted, leftOut };
+}
+
+/** Compares what analytics counts with the file: the responses, and every cell of every question. */
+export function compareAll(questions: readonly MadeQuestion[], rows: readonly Row[], analytics: Analytics): Comparison {
+  const totals = compareCells('responses', {
+    inFile: { all: rows.length, complete: rows.length },
+    inService: { all: analytics.totalResponses, complete: analytics.completeResponses },
+  });
+  return merge([totals, ...questions.map((question) => compareQuestion(question, rows, statisticOf(analytics, question)))]);
+}
+
+export function statisticOf({ questionStats }: Analytics, { id, found }: MadeQuestion): Statistic {
+  const statistic = questionStats.find(({ questionId }) => questionId === id);
+  if (!statistic) throw new Error(`analytics does not show the question “${found.text}”`);
+  return statistic;
+}
+
+function compareQuestion(question: MadeQuestion, rows: readonly Row[], statistic: Statistic): Comparison {
+  const { submitted } = standingOf(question, rows);
+  const base = {
+    inFile: { answered: submitted.length, skipped: rows.length - submitted.length },
+    inService: { answered: statistic.responseCount, skipped: statistic.skippedCount },
+  };
+  const { text, type } = question.found;
+  return merge([compareCells(text, base), compareCells(text, kinds[type].count(question, submitted, statistic))]);
+}
+
+/** Cell by cell; a cell that only one of them has counts as 0 in the other. */
+export function compareCells(where: string, { inFile, inService }: CountedTwice): Comparison {
+  const [file, service] = [flat(inFile), flat(inService)];
+  const cells = [...new Set([...file.keys(), ...service.keys()])];
+  const both = cells.map((cell) => ({ where, cell, inFile: file.get(cell) ?? 0, inService: service.get(cell) ?? 0 }));
+  return { cells: cells.length, differences: both.filter((one) => !isEqual(one.inFile, one.inService)) };
+}
+
+export function merge(all: readonly Comparison[]): Comparison {
+  return { cells: all.reduce((sum, { cells }) => sum + cells, 0), differences: all.flatMap(({ differences }) => differences) };
+}
+
+/** Counts are whole and equal or not; the allowance is for means, whose last digits depend on the order of adding. */
+function isEqual(a: number, b: number): boolean {
+  return a === b || (!(Number.isInteger(a) && Number.isInteger(b)) && Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b)));
+}
+
+function flat(counts: Counts): Map<string, number> {
+  return new Map(Object.entries(counts).flatMap(([key, value]): [string, number][] =>
+    typeof value === 'number' ? [[key, value]] : Object.entries(value).map(([inner, count]) => [`${key} › ${inner}`, count])));
+}

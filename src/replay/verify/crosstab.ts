@@ -1,0 +1,107 @@
+import type { FoundQuestion } from '../file/question.ts';
+import type { Row } from '../file/table.ts';
+import { kinds } from '../kinds/kinds.ts';
+import type { MadeQuestion } from '../kinds/kind.ts';
+import type { Api } from '../service/api.ts';
+import { crosstabSchema, type CrosstabReply } from '../service/replies.ts';
+import type { MadeSurvey } from '../service/survey.ts';
+import { compareCells, merge, type Comparison } from './compare.ts';
+
+/** What is crossed: a question by its place in the survey, or a row (item) of it. */
+export interface Variable {
+  place: number;
+  item: string | undefined;
+  /** For people. */
+  title: string;
+}
+
+const byItem: readonly string[] = ['MATRIX', 'RANKING'];
+const plain: readonly string[] = ['YES_NO', 'MULTIPLE_CHOICE', 'DROPDOWN', 'LIKERT_SCALE'];
+
+/**
+ * Finds what a name means: the wording of a question or a part of it that no other has, or a matrix row or ranked item by its text, with
+ * the question's wording and “ › ” before it where several have the same. Throws an Error that says what is wrong.
+ */
+export function findVariable(questions: readonly FoundQuestion[], name: string): Variable {
+  const wanted = name.trim().toLowerCase();
+  const known = questions.flatMap((question, place) => variablesOf(question, place));
+  const is = (test: (title: string) => boolean): Variable[] => known.filter(({ title }) => test(title.toLowerCase()));
+  const steps = [is((title) => title === wanted), is((title) => title.endsWith(` › ${wanted}`)), is((title) => title.includes(wanted) && !title.includes(' › ')), is((title) => title.includes(wanted))];
+  const found = steps.find((step) => step.length > 0) ?? [];
+  const [variable] = found;
+  if (!variable) throw new Error(`No question reads “${name}”`);
+  if (found.length > 1) throw new Error(`“${name}” may be ${found.slice(0, 5).map(({ title }) => `“${title}”`).join(' or ')}`);
+  return checkCrossable(questions, variable, name);
+}
+
+/** The first and the last question with a single choice; undefined when there are not two. */
+export function usualVariables(questions: readonly FoundQuestion[]): [Variable, Variable] | undefined {
+  const able = questions.flatMap((question, place) => (plain.includes(question.type) ? [{ place, item: undefined, title: question.text }] : []));
+  const [first, last] = [able[0], able.at(-1)];
+  return first && last && first !== last ? [first, last] : undefined;
+}
+
+function variablesOf({ type, text, items }: FoundQuestion, place: number): Variable[] {
+  const parts = byItem.includes(type) ? items.map((item) => ({ place, item: item.text, title: `${text} › ${item.text}` })) : [];
+  return [{ place, item: undefined, title: text }, ...parts];
+}
+
+function checkCrossable(questions: readonly FoundQuestion[], variable: Variable, name: string): Variable {
+  const question = questions[variable.place];
+  if (!question || !kinds[question.type].categories) throw new Error(`“${name}” is a question of type ${question?.type ?? 'none'}, which cannot be crossed`);
+  if (question.type === 'MATRIX' && variable.item === undefined) throw new Error(`“${name}” is a matrix: name one of its rows, such as “${question.items[0]?.text ?? ''}”`);
+  return variable;
+}
+
+export function askCrosstab(api: Api, survey: MadeSurvey, [rows, columns]: readonly [Variable, Variable]): Promise<CrosstabReply> {
+  const named = ({ place, item }: Variable) => {
+    const question = pick(survey.questions, place);
+    const row = item === undefined ? undefined : (question.rows.get(item) ?? question.options.get(item));
+    return { id: question.id, row: row?.id };
+  };
+  const [first, second] = [named(rows), named(columns)];
+  const body = { questionId1: first.id, questionId2: second.id, ...(first.row !== undefined && { rowId1: first.row }), ...(second.row !== undefined && { rowId2: second.row }) };
+  return api.call(crosstabSchema, ['POST', `/analytics/surveys/${survey.id}/crosstab`], { body }).then(({ data }) => data);
+}
+
+/** Compares a crosstab with the file: its cells, the totals of its rows and columns, and how many answered both questions. */
+export function compareCrosstab(questions: readonly MadeQuestion[], rows: readonly Row[], [first, second]: readonly [Variable, Variable], reply: CrosstabReply): Comparison {
+  const own = crossFile(rows, (row) => categoriesOf(pick(questions, first.place), row, first.item), (row) => categoriesOf(pick(questions, second.place), row, second.item));
+  const shown = Object.fromEntries(reply.rows.map(({ value }, r) => [value, Object.fromEntries(reply.columns.map((column, c) => [column.value, reply.cells[r]?.[c]?.count ?? Number.NaN]))]));
+  const totals = (heads: CrosstabReply['rows']) => Object.fromEntries(heads.map(({ value, total }) => [value, total]));
+  const where = `${first.title} × ${second.title}`;
+  return merge([
+    compareCells(where, { inFile: own.cells, inService: shown }),
+    compareCells(`${where}, rows`, { inFile: own.rowTotals, inService: totals(reply.rows) }),
+    compareCells(`${where}, columns`, { inFile: own.columnTotals, inService: totals(reply.columns) }),
+    compareCells(where, { inFile: { 'answered both': own.total }, inService: { 'answered both': reply.total } }),
+  ]);
+}
+
+function categoriesOf(question: MadeQuestion, row: Row, item: string | undefined): string[] {
+  const { isFilled, problem, categories } = kinds[question.found.type];
+  return isFilled(question.found, row) && problem(question.found, row) === undefined ? (categories?.(question, row, item) ?? []) : [];
+}
+
+/** Counts rows of the file that fall into a category of both; a row with several categories counts once in each. */
+function crossFile(rows: readonly Row[], first: (row: Row) => string[], second: (row: Row) => string[]) {
+  const cells: Record<string, Record<string, number>> = {};
+  const rowTotals: Record<string, number> = {};
+  const columnTotals: Record<string, number> = {};
+  let total = 0;
+  for (const row of rows) {
+    const [down, across] = [first(row), second(row)];
+    if (down.length === 0 || across.length === 0) continue;
+    total += 1;
+    for (const value of down) rowTotals[value] = (rowTotals[value] ?? 0) + 1;
+    for (const value of across) columnTotals[value] = (columnTotals[value] ?? 0) + 1;
+    for (const value of down) for (const other of across) (cells[value] ??= {})[other] = (cells[value][other] ?? 0) + 1;
+  }
+  return { cells, rowTotals, columnTotals, total };
+}
+
+function pick(questions: readonly MadeQuestion[], place: number): MadeQuestion {
+  const question = questions[place];
+  if (!question) throw new Error(`the survey has no question ${place + 1}`);
+  return question;
+}
