@@ -225,6 +225,18 @@ describe('uploads', () => {
     assert.equal((await send(closed, new Uint8Array(png), { 'x-filename': '%E4%' })).status, 400);
   });
 
+  it('leave a record of who took them out, and of what was done to their survey', async () => {
+    const target = await survey();
+    const { data } = await send(target, new Uint8Array(png));
+    await (await download(data.uploadId)).arrayBuffer();
+    await (await download(data.uploadId, { range: 'bytes=0-0' })).arrayBuffer();
+    const me = await admin.get('/auth/me');
+    const taken = await admin.get(`/audit?objectId=${data.uploadId}`);
+    assert.deepEqual(taken.map((entry: any) => [entry.action, entry.actorId, entry.details]), [['upload.downloaded', me.id, { surveyId: target.surveyId }]]);
+    const done = await admin.get(`/audit?objectId=${target.surveyId}`);
+    assert.deepEqual(done.map((entry: any) => entry.action), ['survey.published', 'survey.created']);
+  });
+
   it('go with their survey', async () => {
     const target = await survey();
     const { data } = await send(target, new Uint8Array(png));
