@@ -15,7 +15,7 @@ import { machineLine, option } from './support/machine.ts';
  * Memory is the peak of the process that makes the file less what an empty export takes. Then a PDF of fifty questions.
  */
 const responses = option('responses', 1_000_000);
-const formats = ['CSV', 'JSON', 'NDJSON', 'PARQUET', 'EXCEL', 'SPSS', 'PDF'] as const;
+const formats = (process.argv.find((word) => word.startsWith('--formats='))?.slice(10) ?? 'CSV,JSON,NDJSON,PARQUET,EXCEL,SPSS,PDF').split(',');
 const types = [...Array<string>(8).fill('MULTIPLE_CHOICE'), ...Array<string>(4).fill('RATING_SCALE'), 'NPS', 'NPS', 'CHECKBOXES', 'CHECKBOXES', 'YES_NO', 'NUMBER', 'SHORT_TEXT', 'SHORT_TEXT'];
 const options = ['Very good', 'Good', 'Neither, nor', 'Bad', 'Very bad'].map((text) => ({ text }));
 

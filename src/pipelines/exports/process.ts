@@ -1,9 +1,8 @@
 import { setPriority } from 'node:os';
-import { join } from 'node:path';
 import { PermanentFailure } from '../../errors.ts';
 import { createLog } from '../../log.ts';
 import { createClickHouse } from '../../stores/clickhouse/client.ts';
-import { createResponseStore } from '../../stores/clickhouse/responses.ts';
+import { createExportRows } from '../../stores/clickhouse/export-rows.ts';
 import { createTotalsStore } from '../../stores/clickhouse/totals.ts';
 import { createExportFiles } from '../../stores/files.ts';
 import { createPostgres } from '../../stores/postgres/client.ts';
@@ -34,8 +33,8 @@ async function make({ exportId, urls, dataDir, cluster, logLevel }: ExportOrder)
   const placement = cluster === undefined ? {} : { cluster };
   try {
     const outcome = await runExport({
-      exports: createExportStore(sql), surveys: createSurveyStore(sql), responses: createResponseStore({ clickhouse, ...placement }), totals: createTotalsStore({ clickhouse, ...placement }),
-      files: createExportFiles(dataDir), temporaryFolder: join(dataDir, 'exports'), now: () => Date.now(),
+      exports: createExportStore(sql), surveys: createSurveyStore(sql), rows: createExportRows({ clickhouse, ...placement }), totals: createTotalsStore({ clickhouse, ...placement }),
+      files: createExportFiles(dataDir), now: () => Date.now(),
     }, exportId);
     return { kind: outcome };
   } catch (error) {

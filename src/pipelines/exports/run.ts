@@ -1,7 +1,8 @@
 import { parseFilter } from '../../domain/crosstab.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { PermanentFailure } from '../../errors.ts';
-import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
+import type { ExportRows } from '../../stores/clickhouse/export-rows.ts';
+import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 import type { Condition, TotalsStore } from '../../stores/clickhouse/totals.ts';
 import type { ExportFiles } from '../../stores/files.ts';
 import type { ExportRecord, ExportStore } from '../../stores/postgres/exports.ts';
@@ -13,10 +14,9 @@ import { summarise } from './summary.ts';
 export interface RunDeps {
   exports: Pick<ExportStore, 'begin' | 'advance' | 'complete' | 'fail' | 'definition'>;
   surveys: Pick<SurveyStore, 'load'>;
-  responses: Pick<ResponseStore, 'stream'>;
+  rows: ExportRows;
   totals: Pick<TotalsStore, 'countSurvey'>;
   files: ExportFiles;
-  temporaryFolder: string;
   now(): number;
 }
 
@@ -28,7 +28,6 @@ class NotWanted extends Error {}
 export const keptDays = 7;
 const dayMs = 86_400_000;
 const progressEveryMs = 1000;
-const rowsAtOnce = 1000;
 
 /**
  * Makes the file of one export. May be run again at any time, also twice at once: everything that decides the bytes stands in the
@@ -46,11 +45,11 @@ export async function runExport(deps: RunDeps, exportId: string): Promise<RunOut
   const { conditions, ...range } = selection;
   const { total } = await deps.totals.countSurvey({ ...range, filters: conditions, plans: [] });
   const progress = createProgress(deps, exportId, total);
-  const stream = deps.responses.stream(selection, { codeColumns: survey.slotCounts.codes });
+  const read = () => deps.rows.batches(selection, survey.slotCounts.codes);
   try {
     const file = await deps.files.write(exportId, (sink) =>
       writer({
-        survey, layout, createdAt, temporaryFolder: deps.temporaryFolder, batches: progress.watch(inBatches(stream)),
+        survey, layout, createdAt, batches: progress.watch(read()), scan: read,
         summarise: () => summarise(deps.totals, { ...range, filters: conditions, questions: layout.questions }),
       }, sink),
     );
@@ -81,16 +80,6 @@ function selectionOf(survey: SurveyWithQuestions, { surveyId, options, createdAt
   const lastMs = createdAt.getTime() + 1;
   const endDate = new Date(options.endDate === undefined ? lastMs : Math.min(Date.parse(options.endDate), lastMs));
   return { surveyId, conditions, endDate, startDate: options.startDate === undefined ? undefined : new Date(options.startDate), isComplete: options.isComplete };
-}
-
-async function* inBatches(records: AsyncIterable<ResponseRecord>): AsyncGenerator<readonly ResponseRecord[]> {
-  let batch: ResponseRecord[] = [];
-  for await (const record of records) {
-    if (batch.push(record) < rowsAtOnce) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
 }
 
 /** Counts rows on their way to the writer, says so once a second, and stops where nobody wants the file any more. */

@@ -11,10 +11,10 @@ export interface FileContent {
   createdAt: Date;
   /** Every response of the file, oldest first, some at a time. */
   batches: AsyncIterable<readonly ResponseRecord[]>;
+  /** Reads all of them once more, for formats that must know something of every row before the first is written. */
+  scan(): AsyncIterable<readonly ResponseRecord[]>;
   /** Counts of what the file covers. */
   summarise(): Promise<Summary>;
-  /** For formats that need room on disk while they are made. */
-  temporaryFolder: string;
 }
 
 /** Writes a whole file of one format. Waits for the sink, so memory stays flat. */
