@@ -1,5 +1,4 @@
 import { basename } from 'node:path';
-import { readSettings } from '../settings.ts';
 import { detect } from './file/detect.ts';
 import { emptyMapping, readMapping } from './file/mapping.ts';
 import { readTable } from './file/table.ts';
@@ -26,8 +25,8 @@ async function main(args: readonly string[]): Promise<number> {
 
 function understood(args: readonly string[]): Options | number {
   try {
-    const { adminEmail, adminPassword } = readSettings(process.env);
-    const options = readOptions(args, { email: adminEmail, password: adminPassword });
+    const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password } = process.env;
+    const options = readOptions(args, { email, password });
     if (options) return options;
     print(usage);
     return 0;

@@ -7,7 +7,7 @@ Makes a survey from a CSV of responses, publishes it, submits every row through 
 question and a crosstab, and compares them with the file's own, cell by cell. Ends with 1 when anything differs.
 
   --url ORIGIN            the service (default http://127.0.0.1:3000)
-  --email E --password P  who makes the survey (default: ADMIN_EMAIL, ADMIN_PASSWORD)
+  --email E --password P  who makes the survey (default: ADMIN_EMAIL or admin@localhost, ADMIN_PASSWORD)
   --token TOKEN           an access token or API key instead
   --title TEXT            the survey's title (default: the file's name)
   --survey ID             go on with a survey that was made from the same file: no row is counted twice
@@ -39,8 +39,9 @@ export interface Options {
   isDetectingOnly: boolean;
 }
 
+/** The first ADMIN, where the environment names it. */
 export interface Defaults {
-  email: string;
+  email: string | undefined;
   password: string | undefined;
 }
 
@@ -56,7 +57,7 @@ export function readOptions(args: readonly string[], defaults: Defaults): Option
   });
   if (values.help) return undefined;
   const { file, crosstab } = readPlaces(args, positionals, values.crosstab);
-  const { email = defaults.email, password = defaults.password ?? '', token } = values;
+  const { email = defaults.email ?? 'admin@localhost', password = defaults.password ?? '', token } = values;
   return {
     file, crosstab, origin: readOrigin(values.url), credentials: token === undefined ? { email, password } : { token }, title: values.title?.trim().slice(0, 300) || undefined,
     surveyId: values.survey, mapping: values.mapping, concurrency: readConcurrency(values.concurrency), isVerifying: values.verify, isDetectingOnly: values.detect,

@@ -43,7 +43,7 @@ describe('the questions to cross', () => {
   it('are refused where the name means nothing, several, or what cannot be crossed', () => {
     assert.throws(() => findVariable(questions, 'Colour'), /No question reads “Colour”/);
     assert.throws(() => findVariable(questions, 'h'), /“h” may be “Which\?” or “Rank them” or/);
-    assert.throws(() => findVariable(questions, 'How was it?'), /is a matrix: name one of its rows, such as “Food”/);
+    assert.throws(() => findVariable(questions, 'How was it?'), /is crossed row by row: name one of its rows, such as “Food”/);
     assert.throws(() => findVariable(questions, 'Why?'), /SHORT_TEXT, which cannot be crossed/);
   });
 

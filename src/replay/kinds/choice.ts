@@ -3,6 +3,7 @@ import { tally, type Kind } from './kind.ts';
 
 /** One of the options: MULTIPLE_CHOICE, DROPDOWN, LIKERT_SCALE. */
 export const choice: Kind = {
+  crossedBy: ['question'],
   isFilled: hasFilledCell,
   problem: (found, row) => (found.options.includes(onlyCell(found, row)) ? undefined : 'answers that are none of the options'),
   answers: (question, row) => [{ optionId: idOf(question.options, onlyCell(question.found, row)) }],

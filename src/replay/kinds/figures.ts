@@ -16,6 +16,7 @@ export const figure: Kind = {
 /** A whole number on a scale: RATING_SCALE, NPS, SLIDER. */
 export const scale: Kind = {
   ...figure,
+  crossedBy: ['question'],
   problem(found, row) {
     const { min, max } = found.scale ?? npsScale;
     const cell = onlyCell(found, row);

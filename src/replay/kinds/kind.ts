@@ -29,6 +29,10 @@ export interface CountedTwice {
 
 /** What differs between the types of questions when a file is replayed. All functions are pure. */
 export interface Kind {
+  /** What the file's columns are in the service, where a question has several. */
+  itemsAre?: 'options' | 'rows';
+  /** Whether the question as a whole can be crossed, its items one by one, or either. Absent where it cannot be. */
+  crossedBy?: readonly ('question' | 'item')[];
   /** Whether a row answers the question. */
   isFilled(found: FoundQuestion, row: Row): boolean;
   /** Why an answer cannot be submitted, to be read after “left out:”; undefined when it can. Called for filled rows. */
@@ -40,10 +44,7 @@ export interface Kind {
    * such as the limits of bins.
    */
   count(question: MadeQuestion, rows: readonly Row[], statistic: Statistic): CountedTwice;
-  /**
-   * The categories that a row falls into when the question is crossed, as option values; `item` is a matrix row or a ranked item.
-   * Absent where the question cannot be crossed.
-   */
+  /** The categories that a row falls into when the question is crossed, as option values; `item` is a matrix row or a ranked item. */
   categories?(question: MadeQuestion, row: Row, item?: string): string[];
 }
 

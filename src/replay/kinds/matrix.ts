@@ -3,6 +3,8 @@ import { tally, type Kind } from './kind.ts';
 
 /** A row of the grid for every column of the file, and one of the texts for every row: MATRIX. It is crossed row by row. */
 export const matrix: Kind = {
+  itemsAre: 'rows',
+  crossedBy: ['item'],
   isFilled: hasFilledCell,
   problem: (found, row) => (filledCells(found, row).every(({ cell }) => found.options.includes(cell)) ? undefined : 'grids with a text that is none of the options'),
   answers: (question, row) => filledCells(question.found, row).map(({ text, cell }) => ({ rowId: idOf(question.rows, text), optionId: idOf(question.options, cell) })),

@@ -3,6 +3,8 @@ import { tally, type Kind } from './kind.ts';
 
 /** Items in order of preference: RANKING. Without an item it is crossed by the item ranked first, else by the item's rank. */
 export const ranking: Kind = {
+  itemsAre: 'options',
+  crossedBy: ['question', 'item'],
   isFilled: hasFilledCell,
   problem(found, row) {
     const cells = filledCells(found, row).map(({ cell }) => cell);

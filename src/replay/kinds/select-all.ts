@@ -12,6 +12,8 @@ function ticked(found: FoundQuestion, row: Row): string[] {
 
 /** Several of the options: CHECKBOXES. */
 export const selectAll: Kind = {
+  itemsAre: 'options',
+  crossedBy: ['question'],
   isFilled: (found, row) => ticked(found, row).length > 0,
   problem: () => undefined,
   answers: (question, row) => ticked(question.found, row).map((text) => ({ optionId: idOf(question.options, text) })),

@@ -1,5 +1,6 @@
 import type { FoundQuestion } from '../file/question.ts';
 import type { MadeQuestion, Named } from '../kinds/kind.ts';
+import { kinds } from '../kinds/kinds.ts';
 import type { Api } from './api.ts';
 import { questionSchema, surveySchema, type ServiceQuestion } from './replies.ts';
 
@@ -53,9 +54,9 @@ const asNew = (text: string) => ({ text });
 
 /** What the service is to offer: the columns of a list to tick or to rank are its options, those of a matrix its rows. */
 function textsOf({ type, items, options }: FoundQuestion): { options: readonly string[]; rows: readonly string[] } {
+  const { itemsAre } = kinds[type];
   const texts = items.map(({ text }) => text);
-  if (type === 'CHECKBOXES' || type === 'RANKING') return { options: texts, rows: [] };
-  return { options, rows: type === 'MATRIX' ? texts : [] };
+  return { options: itemsAre === 'options' ? texts : options, rows: itemsAre === 'rows' ? texts : [] };
 }
 
 function withNames(found: FoundQuestion, { id, options, settings }: ServiceQuestion): MadeQuestion {

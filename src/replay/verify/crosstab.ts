@@ -15,7 +15,6 @@ export interface Variable {
   title: string;
 }
 
-const byItem: readonly string[] = ['MATRIX', 'RANKING'];
 const plain: readonly string[] = ['YES_NO', 'MULTIPLE_CHOICE', 'DROPDOWN', 'LIKERT_SCALE'];
 
 /**
@@ -42,14 +41,15 @@ export function usualVariables(questions: readonly FoundQuestion[]): [Variable, 
 }
 
 function variablesOf({ type, text, items }: FoundQuestion, place: number): Variable[] {
-  const parts = byItem.includes(type) ? items.map((item) => ({ place, item: item.text, title: `${text} › ${item.text}` })) : [];
+  const parts = kinds[type].crossedBy?.includes('item') ? items.map((item) => ({ place, item: item.text, title: `${text} › ${item.text}` })) : [];
   return [{ place, item: undefined, title: text }, ...parts];
 }
 
 function checkCrossable(questions: readonly FoundQuestion[], variable: Variable, name: string): Variable {
-  const question = questions[variable.place];
-  if (!question || !kinds[question.type].categories) throw new Error(`“${name}” is a question of type ${question?.type ?? 'none'}, which cannot be crossed`);
-  if (question.type === 'MATRIX' && variable.item === undefined) throw new Error(`“${name}” is a matrix: name one of its rows, such as “${question.items[0]?.text ?? ''}”`);
+  const question = pick(questions, variable.place);
+  const { crossedBy } = kinds[question.type];
+  if (!crossedBy) throw new Error(`“${name}” is a question of type ${question.type}, which cannot be crossed`);
+  if (variable.item === undefined && !crossedBy.includes('question')) throw new Error(`“${name}” is crossed row by row: name one of its rows, such as “${question.items[0]?.text ?? ''}”`);
   return variable;
 }
 
@@ -100,8 +100,8 @@ function crossFile(rows: readonly Row[], first: (row: Row) => string[], second: 
   return { cells, rowTotals, columnTotals, total };
 }
 
-function pick(questions: readonly MadeQuestion[], place: number): MadeQuestion {
+function pick<T>(questions: readonly T[], place: number): T {
   const question = questions[place];
-  if (!question) throw new Error(`the survey has no question ${place + 1}`);
+  if (question === undefined) throw new Error(`there is no question ${place + 1}`);
   return question;
 }
