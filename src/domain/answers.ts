@@ -70,7 +70,7 @@ function uploadIds(answers: readonly unknown[], questions: ReadonlySet<string>):
  */
 export function checkAnswers(compiled: CompiledSurvey, given: unknown, { isComplete, uploads, previous }: CheckOptions): Checked {
   const findings: Finding[] = [];
-  const groups = groupAnswers(compiled, given, findings);
+  const { groups, misshaped } = groupAnswers(compiled, given, findings);
   const row = startRow(compiled.survey, previous);
   const context: ReadContext = {
     uploads,
@@ -80,35 +80,52 @@ export function checkAnswers(compiled: CompiledSurvey, given: unknown, { isCompl
     if (previous) clear(row, item);
     item.type.read(item.question, answers, row, context);
   }
-  if (isComplete)
+  // Past the limit of findings the rest has not been looked at, so nothing can be said to be missing.
+  if (isComplete && findings.length < findingsAtMost)
     for (const item of compiled.required)
-      if (!isAnswered(row, item) && !groups.has(item)) findings.push({ path: 'answers', message: `question ${item.question.id} is required: ${item.question.text.slice(0, 100)}` });
+      if (!groups.has(item) && !misshaped?.has(item) && !isAnswered(row, item)) findings.push({ path: 'answers', message: missingMessage(item.question) });
   return findings.length > 0 ? { ok: false, findings } : { ok: true, row, answered: [...groups.keys()].map(({ question }) => question.id) };
 }
 
-function groupAnswers(compiled: CompiledSurvey, given: unknown, findings: Finding[]): Map<CompiledQuestion, PlacedAnswer[]> {
-  const groups = new Map<CompiledQuestion, PlacedAnswer[]>();
+interface Grouped {
+  groups: Map<CompiledQuestion, PlacedAnswer[]>;
+  /** Questions with an answer whose shape was reported: they are not also reported as missing. Made when first needed. */
+  misshaped?: Set<CompiledQuestion>;
+}
+
+function groupAnswers(compiled: CompiledSurvey, given: unknown, findings: Finding[]): Grouped {
+  const grouped: Grouped = { groups: new Map() };
   if (!Array.isArray(given)) {
     if (given !== undefined) findings.push({ path: 'answers', message: 'must be an array' });
-    return groups;
+    return grouped;
   }
   if (given.length > answersAtMost) findings.push({ path: 'answers', message: `must have at most ${answersAtMost} entries` });
   const count = Math.min(given.length, answersAtMost);
-  for (let index = 0; index < count && findings.length < findingsAtMost; index += 1) {
-    const answer: unknown = given[index];
-    const item = isWellShaped(answer, index, findings) ? compiled.byId.get(answer.questionId) : undefined;
-    if (item) {
-      const group = groups.get(item);
-      if (group) group.push({ index, answer: answer as GivenAnswer });
-      else groups.set(item, [{ index, answer: answer as GivenAnswer }]);
-    } else if (isNamed(answer)) findings.push({ path: `answers.${index}.questionId`, message: 'is not a question of this survey' });
-  }
-  return groups;
+  for (let index = 0; index < count && findings.length < findingsAtMost; index += 1) placeAnswer(compiled, { index, answer: given[index] }, grouped, findings);
+  return grouped;
 }
 
-/** Whether the answer was well shaped but names no question: shape problems have been reported already. */
-function isNamed(answer: unknown): boolean {
-  return typeof answer === 'object' && answer !== null && !Array.isArray(answer) && typeof (answer as { questionId?: unknown }).questionId === 'string';
+function placeAnswer(compiled: CompiledSurvey, { index, answer }: { index: number; answer: unknown }, grouped: Grouped, findings: Finding[]): void {
+  const isFine = isWellShaped(answer, index, findings);
+  const questionId = isFine ? answer.questionId : questionIdOf(answer);
+  if (questionId === undefined) return;
+  const item = compiled.byId.get(questionId);
+  if (!item) findings.push({ path: `answers.${index}.questionId`, message: 'is not a question of this survey' });
+  else if (!isFine) (grouped.misshaped ??= new Set()).add(item);
+  else {
+    const group = grouped.groups.get(item);
+    if (group) group.push({ index, answer });
+    else grouped.groups.set(item, [{ index, answer }]);
+  }
+}
+
+/** The question that a misshaped answer names, if it does so properly. */
+function questionIdOf(answer: unknown): string | undefined {
+  return typeof answer === 'object' && answer !== null && 'questionId' in answer && typeof answer.questionId === 'string' ? answer.questionId : undefined;
+}
+
+function missingMessage({ id, text }: Question): string {
+  return `question ${id} is required: ${text.slice(0, 100).toWellFormed()}`;
 }
 
 function isWellShaped(answer: unknown, index: number, findings: Finding[]): answer is GivenAnswer {
@@ -117,7 +134,11 @@ function isWellShaped(answer: unknown, index: number, findings: Finding[]): answ
     return false;
   }
   const before = findings.length;
-  for (const key of Object.keys(answer)) if (!answerKeys.has(key)) findings.push({ path: `answers.${index}.${key.slice(0, 100)}`, message: 'this field is not known' });
+  for (const key of Object.keys(answer)) {
+    if (answerKeys.has(key)) continue;
+    findings.push({ path: `answers.${index}.${key.slice(0, 100).toWellFormed()}`, message: 'this field is not known' });
+    if (findings.length >= findingsAtMost) break;
+  }
   const { questionId, textValue, numberValue, optionId, rowId, rank } = answer as Record<string, unknown>;
   if (typeof questionId !== 'string') findings.push({ path: `answers.${index}.questionId`, message: questionId === undefined ? 'is missing' : 'must be a text' });
   if (textValue !== undefined && typeof textValue !== 'string') findings.push({ path: `answers.${index}.textValue`, message: 'must be a text' });

@@ -24,6 +24,7 @@ export function chiSquareTail(statistic: number, degreesOfFreedom: number): numb
   const a = degreesOfFreedom / 2;
   const x = statistic / 2;
   if (x <= 0) return 1;
+  if (x === Number.POSITIVE_INFINITY) return 0;
   const scale = Math.exp(a * Math.log(x) - x - logGamma(a));
   return x < a + 1 ? 1 - scale * lowerSeries(a, x) : scale * upperFraction(a, x);
 }

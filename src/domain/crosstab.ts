@@ -1,4 +1,4 @@
-import type { Finding } from '../errors.ts';
+import { validationProblem, type Finding } from '../errors.ts';
 import { associationOf } from './chi-square.ts';
 import type { Category, Dimension } from './questions/contract.ts';
 import { registry } from './questions/registry.ts';
@@ -17,14 +17,19 @@ export interface CrosstabCounts {
 
 const percent = (count: number, base: number): number => (base === 0 ? 0 : (count / base) * 100);
 
+/** A table of so many cells takes about 20 MB as JSON; one of two scales of 10,000 points would take all the memory there is. */
+const cellsAtMost = 200_000;
+
 /**
- * A crosstab of counted cells (contract §8). Percentages are of respondents who answered both questions; where a question takes several
+ * A crosstab of counted cells (contract §8). Refuses a table with more than 200,000 cells (VALIDATION_ERROR). Percentages are of respondents who answered both questions; where a question takes several
  * answers they may add up to more than 100.
  */
 export function interpretCrosstab({ rows, columns, cells, rowTotals, columnTotals, total }: CrosstabCounts) {
   const counted = new Map(cells.map(({ row, column, count }) => [`${row} ${column}`, count]));
   const rowHeads = headsOf(rows.categories, rowTotals);
   const columnHeads = headsOf(columns.categories, columnTotals);
+  if (rowHeads.length * columnHeads.length > cellsAtMost)
+    throw validationProblem([{ path: 'questionId2', message: `the table would have ${rowHeads.length} rows and ${columnHeads.length} columns; it can have ${cellsAtMost} cells at most` }]);
   const table = rowHeads.map((row) => columnHeads.map((column) => counted.get(`${row.code} ${column.code}`) ?? 0));
   return {
     rows: rowHeads.map(presentHead),

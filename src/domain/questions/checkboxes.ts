@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { visibleOptions } from '../survey.ts';
 import type { QuestionType } from './contract.ts';
 import { bitsOf, distributionOf, findOption, flagColumns, hasBit, optionCategories, setBit, wordKeys, wordSlots } from './choice.ts';
 import { blankStatistic } from './numbers.ts';
@@ -13,6 +14,10 @@ export const checkboxes: QuestionType = {
   settings: z
     .strictObject({ minSelections: count.optional(), maxSelections: count.optional() })
     .refine(({ minSelections = 1, maxSelections = 200 }) => minSelections <= maxSelections, { path: ['maxSelections'], message: 'must not be below minSelections' }),
+  problemOf(question) {
+    const options = visibleOptions(question).length;
+    return Number(question.settings['minSelections'] ?? 0) > options ? { path: 'settings.minSelections', message: `asks for more than there are options (${options})` } : undefined;
+  },
   frozenSettings: [],
   columns: (question) => ({ codes: wordKeys(question), numbers: [], texts: [] }),
   read(question, answers, row, context) {

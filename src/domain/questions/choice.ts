@@ -1,5 +1,6 @@
 import type { Option, Question } from '../survey.ts';
 import { visibleOptions } from '../survey.ts';
+import { slotsAt } from './columns.ts';
 import { bitsPerWord, otherCode, otherValue, type Category, type CountResult, type ExportColumn, type PlacedAnswer, type ReadContext } from './contract.ts';
 
 /** What questions whose answers are options share. */
@@ -57,17 +58,6 @@ export function wordSlots(question: Question): readonly number[] {
 export function wordKeys(question: Question, prefix = ''): string[] {
   const largest = Math.max(1, ...question.options.map((option) => option.code));
   return Array.from({ length: Math.ceil(largest / bitsPerWord) }, (_, word) => `${prefix}w${word}`);
-}
-
-/** Positions of a question's columns by their keys; columns that the question has not been given yet are left out. */
-export function slotsAt(question: Question, keys: readonly string[]): number[] {
-  return keys.flatMap((key) => question.slots.codes[key] ?? []);
-}
-
-export function slotAt(question: Question, key = ''): number {
-  const slot = question.slots.codes[key];
-  if (slot === undefined) throw new Error(`question ${question.id} has no column ${key}`);
-  return slot;
 }
 
 export function setBit(codes: number[], slots: readonly number[], code: number): boolean {

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Finding } from '../../errors.ts';
 import type { Question } from '../survey.ts';
 
 /** One answer as a client sends it: exactly one of the three value fields. */
@@ -195,6 +196,8 @@ export interface QuestionType {
   namesUploads?: boolean;
   /** The author's settings with their defaults; strict: an unknown setting is refused. Rows are not part of it. */
   settings: z.ZodType<Record<string, unknown>>;
+  /** What is wrong with settings and options together, each being right by itself: a question that nobody could answer. */
+  problemOf?(question: Question): Finding | undefined;
   /** Settings that cannot change once the question has answers, because stored codes would change their meaning. */
   frozenSettings: readonly string[];
   /** The column keys this question needs now; keys stay the same for ever (options only add keys). */

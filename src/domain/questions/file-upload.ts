@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { QuestionType } from './contract.ts';
-import { slotAt } from './choice.ts';
+import { slotAt, textSlotAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
 import { countsByKey } from './text.ts';
 import { onlyAnswer, refuseStrays } from './text-checks.ts';
@@ -25,12 +25,12 @@ export const fileUpload: QuestionType = {
     const upload = context.uploads.get(textValue);
     if (!upload || upload.questionId !== question.id) return context.report(placed.index, 'textValue', 'is not an upload for this question that is still free');
     row.codes[slotAt(question)] = 1;
-    row.texts[question.slots.texts[''] ?? 0] = `${upload.id} ${upload.mimeType}`;
+    row.texts[textSlotAt(question)] = `${upload.id} ${upload.mimeType}`;
   },
-  write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ textValue: (row.texts[question.slots.texts[''] ?? -1] ?? '').split(' ')[0] ?? '' }]),
-  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'text', slot: question.slots.texts[''] ?? 0, presence: slotAt(question), by: 'mediaType' }] }),
+  write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ textValue: (row.texts[textSlotAt(question)] ?? '').split(' ')[0] ?? '' }]),
+  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'text', slot: textSlotAt(question), presence: slotAt(question), by: 'mediaType' }] }),
   statistic: (_question, results) => ({ ...blankStatistic(), distribution: countsByKey(results) }),
   dimension: () => 'is a file, which cannot be a crosstab variable',
   chart: 'bars',
-  exportColumns: (question) => [{ key: '', label: '', cell: { kind: 'text', presence: slotAt(question), slot: question.slots.texts[''] ?? 0, form: 'upload' } }],
+  exportColumns: (question) => [{ key: '', label: '', cell: { kind: 'text', presence: slotAt(question), slot: textSlotAt(question), form: 'upload' } }],
 };

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { visibleOptions } from '../survey.ts';
 import type { QuestionType } from './contract.ts';
-import { codesOf, distributionOf, findOption, optionByCode, optionCategories, placeOf, slotAt } from './choice.ts';
+import { codesOf, distributionOf, findOption, optionByCode, optionCategories, placeOf } from './choice.ts';
+import { slotAt } from './columns.ts';
 import { blankStatistic, box, momentsOf } from './numbers.ts';
 import { onlyAnswer, refuseStrays } from './text-checks.ts';
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { MatrixRow, Question } from '../survey.ts';
 import type { AnswerRow, ExportColumn, QuestionType, ReadAnswer } from './contract.ts';
-import { bitsOf, codesOf, distributionOf, findOption, flagColumns, hasBit, optionByCode, optionCategories, placeOf, setBit, slotAt, slotsAt, wordKeys } from './choice.ts';
+import { bitsOf, codesOf, distributionOf, findOption, flagColumns, hasBit, optionByCode, optionCategories, placeOf, setBit, wordKeys } from './choice.ts';
+import { slotAt, slotsAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
 import { refuseStrays } from './text-checks.ts';
 

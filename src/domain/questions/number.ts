@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { QuestionType } from './contract.ts';
-import { slotAt } from './choice.ts';
+import { numberSlotAt, slotAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
 import { numberStatistic } from './scale.ts';
 import { onlyAnswer, refuseStrays } from './text-checks.ts';
@@ -27,14 +27,14 @@ export const number: QuestionType = {
     if (typeof max === 'number' && numberValue > max) return report(`must be at most ${max}`);
     row.codes[slotAt(question)] = 1;
     // -0 is 0: JSON would bring it back as 0, and the database would not.
-    row.numbers[question.slots.numbers[''] ?? 0] = numberValue === 0 ? 0 : numberValue;
+    row.numbers[numberSlotAt(question)] = numberValue === 0 ? 0 : numberValue;
   },
-  write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ numberValue: row.numbers[question.slots.numbers[''] ?? -1] ?? 0 }]),
-  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'number', slot: question.slots.numbers[''] ?? 0, presence: slotAt(question) }] }),
+  write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ numberValue: row.numbers[numberSlotAt(question)] ?? 0 }]),
+  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'number', slot: numberSlotAt(question), presence: slotAt(question) }] }),
   statistic: (_question, [result]) => (result?.kind === 'number' ? numberStatistic(result) : blankStatistic()),
   dimension: () => 'is a free number, which cannot be a crosstab variable',
   chart: 'columns',
   exportColumns: (question) => [
-    { key: '', label: '', cell: { kind: 'number', presence: slotAt(question), slot: question.slots.numbers[''] ?? 0 } },
+    { key: '', label: '', cell: { kind: 'number', presence: slotAt(question), slot: numberSlotAt(question) } },
   ],
 };

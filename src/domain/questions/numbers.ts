@@ -45,12 +45,24 @@ export const binsAtMost = 20;
 
 export const binKey = (low: number, high: number): string => `${low}–${high}`;
 
+const digitsShown = 12;
+
+/** Counts by bin. Edges are shown without the noise of their last digits, unless that would give two bins the same name. */
+export function binDistribution(bins: readonly { low: number; high: number; count: number }[]): Record<string, number> {
+  const short = (edge: number) => Number(edge.toPrecision(digitsShown));
+  const named = (edgeOf: (edge: number) => number) => Object.fromEntries(bins.map(({ low, high, count }) => [binKey(edgeOf(low), edgeOf(high)), count]));
+  const distribution = named(short);
+  const isShort = Object.keys(distribution).length === bins.length && bins.every(({ low, high }) => low === high || short(low) < short(high));
+  return isShort ? distribution : named((edge) => edge);
+}
+
 /** Digits behind the point. */
 export function decimalsOf(value: number): number {
   const [mantissa = '', exponent = '0'] = String(value).toLowerCase().split('e');
   return Math.max(0, (mantissa.split('.')[1]?.length ?? 0) - Number(exponent));
 }
 
+/** Never -0. */
 export function roundTo(value: number, decimals: number): number {
-  return Number(value.toFixed(Math.min(decimals, 20)));
+  return Number(value.toFixed(Math.min(decimals, 20))) + 0;
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { visibleOptions, type Option, type Question } from '../survey.ts';
 import type { PlacedAnswer, QuestionType, ReadContext } from './contract.ts';
-import { codesOf, findOption, optionCategories, slotAt } from './choice.ts';
+import { codesOf, findOption, optionCategories } from './choice.ts';
+import { slotAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
 import { refuseStrays } from './text-checks.ts';
 
@@ -62,7 +63,9 @@ export const ranking: QuestionType = {
       return { categories: optionCategories(question.options), source: { kind: 'first', items: question.options.map((option) => ({ slot: slotAt(question, key(option)), code: option.code })) } };
     const item = question.options.find(({ id, value }) => id === named || value === named);
     if (!item) return 'has no such item';
-    const categories = question.options.map((_, index) => ({ code: index + 1, value: String(index + 1), text: String(index + 1) }));
+    // As many ranks as items; those beyond the items still shown only where somebody gave them.
+    const shown = visibleOptions(question).length;
+    const categories = question.options.map((_, index) => ({ code: index + 1, value: String(index + 1), text: String(index + 1), isHidden: index >= shown }));
     return { categories, source: { kind: 'code', slot: slotAt(question, key(item)) } };
   },
   chart: 'lines',

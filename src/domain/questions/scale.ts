@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Question } from '../survey.ts';
 import type { Category, CountResult, QuestionType, TypeStatistic } from './contract.ts';
-import { codesOf, slotAt } from './choice.ts';
-import { binKey, binsAtMost, blankStatistic, box, decimalsOf, momentsOf, roundTo } from './numbers.ts';
+import { codesOf } from './choice.ts';
+import { numberSlotAt, slotAt } from './columns.ts';
+import { binDistribution, binKey, binsAtMost, blankStatistic, box, decimalsOf, momentsOf, roundTo } from './numbers.ts';
 import { onlyAnswer, refuseStrays } from './text-checks.ts';
 
 export interface Scale {
@@ -14,6 +15,10 @@ export interface Scale {
 /** Scales with more points than this keep the number itself instead of the point's index. */
 const pointsAtMost = 10_000;
 const mostSteps = 1e9;
+/** Of the largest number on the scale: below it, neighbouring points could not be told apart for sure. */
+const finestStep = 1e-12;
+/** How far the last digits of a computed number may stray, of the largest number on the scale. */
+const noise = 8 * Number.EPSILON;
 
 /** Author's settings of a numeric scale, with the type's own defaults. */
 export function scaleSettings(defaults: Scale): z.ZodType<Record<string, unknown>> {
@@ -22,7 +27,8 @@ export function scaleSettings(defaults: Scale): z.ZodType<Record<string, unknown
     .strictObject({ min: figure.default(defaults.min), max: figure.default(defaults.max), step: figure.default(defaults.step) })
     .refine(({ min, max }) => min < max, { path: ['max'], message: 'must be above min' })
     .refine(({ step }) => step > 0, { path: ['step'], message: 'must be above 0' })
-    .refine(({ min, max, step }) => step <= max - min && (max - min) / step <= mostSteps, { path: ['step'], message: 'must divide the scale into 1 to a billion steps' });
+    .refine(({ min, max, step }) => step <= max - min && (max - min) / step <= mostSteps, { path: ['step'], message: 'must divide the scale into 1 to a billion steps' })
+    .refine((scale) => !(scale.step > 0) || scale.step >= sizeOf(scale) * finestStep, { path: ['step'], message: 'is too fine for numbers of this size' });
 }
 
 export function scaleOf({ settings }: Question): Scale {
@@ -40,12 +46,17 @@ export function pointAt(scale: Scale, index: number): number {
   return roundTo(scale.min + index * scale.step, decimals(scale));
 }
 
-/** The index of a value on the scale, or undefined when it is not on it. A value is on it if it is spelled like a point: 0.3 is on a scale of tenths. */
+/**
+ * The index of a value on the scale, or undefined when it is not on it. A value is on it if it is spelled like a point (0.3 is on a
+ * scale of tenths), or strays from one by no more than computing with doubles does (0.1 + 0.2).
+ */
 export function indexOn(scale: Scale, value: number): number | undefined {
   const index = Math.round((value - scale.min) / scale.step);
   if (index < 0 || index >= pointCount(scale)) return undefined;
-  return Math.abs(pointAt(scale, index) - value) <= Math.abs(scale.step) * 1e-9 ? index : undefined;
+  return Math.abs(pointAt(scale, index) - value) <= sizeOf(scale) * noise ? index : undefined;
 }
+
+const sizeOf = ({ min, max }: Scale): number => Math.max(Math.abs(min), Math.abs(max));
 
 const isCoded = (scale: Scale): boolean => pointCount(scale) <= pointsAtMost;
 
@@ -85,20 +96,18 @@ export function createScaleType(settings: z.ZodType<Record<string, unknown>>, sc
       if (isCoded(own)) row.codes[slotAt(question)] = index + 1;
       else {
         row.codes[slotAt(question)] = 1;
-        row.numbers[question.slots.numbers[''] ?? 0] = numberValue;
+        row.numbers[numberSlotAt(question)] = pointAt(own, index);
       }
     },
     write(question, row) {
       const code = row.codes[slotAt(question)] ?? 0;
       if (code === 0) return [];
-      const numberSlot = question.slots.numbers[''];
-      return [{ numberValue: isCoded(scale(question)) || numberSlot === undefined ? pointAt(scale(question), code - 1) : (row.numbers[numberSlot] ?? 0) }];
+      const own = scale(question);
+      return [{ numberValue: isCoded(own) ? pointAt(own, code - 1) : (row.numbers[numberSlotAt(question)] ?? 0) }];
     },
     countPlan(question) {
       const slot = slotAt(question);
-      const numberSlot = question.slots.numbers[''];
-      const isNumber = !isCoded(scale(question)) && numberSlot !== undefined;
-      return { base: [slot], requests: [isNumber ? { kind: 'number', slot: numberSlot, presence: slot } : { kind: 'codes', slot }] };
+      return { base: [slot], requests: [isCoded(scale(question)) ? { kind: 'codes', slot } : { kind: 'number', slot: numberSlotAt(question), presence: slot }] };
     },
     statistic: (question, results, base) => scaleStatistic(scale(question), results[0], base),
     dimension(question) {
@@ -109,9 +118,8 @@ export function createScaleType(settings: z.ZodType<Record<string, unknown>>, sc
     chart: 'columns',
     exportColumns(question) {
       const own = scale(question);
-      const numberSlot = question.slots.numbers[''];
-      if (isCoded(own) || numberSlot === undefined) return [{ key: '', label: '', cell: { kind: 'point', slot: slotAt(question), points: pointsIn(own) } }];
-      return [{ key: '', label: '', cell: { kind: 'number', presence: slotAt(question), slot: numberSlot } }];
+      if (isCoded(own)) return [{ key: '', label: '', cell: { kind: 'point', slot: slotAt(question), points: pointsIn(own) } }];
+      return [{ key: '', label: '', cell: { kind: 'number', presence: slotAt(question), slot: numberSlotAt(question) } }];
     },
   };
 }
@@ -119,20 +127,17 @@ export function createScaleType(settings: z.ZodType<Record<string, unknown>>, sc
 const pointsIn = (scale: Scale): number[] => Array.from({ length: pointCount(scale) }, (_, index) => pointAt(scale, index));
 
 function pointCategories(scale: Scale): Category[] {
-  return Array.from({ length: pointCount(scale) }, (_, index) => {
-    const text = String(pointAt(scale, index));
-    return { code: index + 1, value: text, text };
-  });
+  return pointsIn(scale).map((point, index) => ({ code: index + 1, value: String(point), text: String(point) }));
 }
 
 export function scaleStatistic(scale: Scale, result: CountResult | undefined, base: number): TypeStatistic {
   if (result?.kind === 'number') return numberStatistic(result);
   const counts = codesOf(result);
-  const points = Array.from({ length: pointCount(scale) }, (_, index) => ({ value: pointAt(scale, index), count: counts.get(index + 1) ?? 0 }));
+  const points = pointsIn(scale).map((value, index) => ({ value, count: counts.get(index + 1) ?? 0 }));
   return {
     ...blankStatistic(),
     ...momentsOf(points),
-    distribution: points.length > binsAtMost ? binned(scale, points) : Object.fromEntries(points.map(({ value, count }) => [String(value), count])),
+    distribution: points.length - 1 > binsAtMost ? binned(scale, points) : Object.fromEntries(points.map(({ value, count }) => [String(value), count])),
     topBox: box(points.at(-1)?.count ?? 0, base),
     bottomBox: box(points[0]?.count ?? 0, base),
   };
@@ -141,7 +146,8 @@ export function scaleStatistic(scale: Scale, result: CountResult | undefined, ba
 /** Twenty equal bins over the whole scale, [low, high), the last one closed. */
 function binned(scale: Scale, points: readonly { value: number; count: number }[]): Record<string, number> {
   const width = (scale.max - scale.min) / binsAtMost;
-  const digits = decimals(scale) + 2;
+  // A twentieth of a number has at most two digits more than the number.
+  const digits = Math.max(decimalsOf(scale.min), decimalsOf(scale.max)) + 2;
   const counts = Array.from({ length: binsAtMost }, () => 0);
   for (const { value, count } of points) {
     const bin = Math.min(binsAtMost - 1, Math.floor(roundTo((value - scale.min) / width, 9)));
@@ -158,6 +164,6 @@ export function numberStatistic({ moments }: Extract<CountResult, { kind: 'numbe
     standardDeviation: moments.standardDeviation,
     minValue: moments.min,
     maxValue: moments.max,
-    distribution: Object.fromEntries(moments.bins.map(({ low, high, count }) => [binKey(low, high), count])),
+    distribution: binDistribution(moments.bins),
   };
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { otherCode, otherValue, type QuestionType } from './contract.ts';
-import { codesOf, distributionOf, findOption, optionByCode, optionCategories, otherCategory, slotAt } from './choice.ts';
+import type { Question } from '../survey.ts';
+import { otherCode, otherValue, type Category, type QuestionType } from './contract.ts';
+import { codesOf, distributionOf, findOption, optionByCode, optionCategories, otherCategory } from './choice.ts';
+import { slotAt, textSlotAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
 import { isPlainText, onlyAnswer, refuseStrays } from './text-checks.ts';
 
@@ -26,11 +28,11 @@ export const singleChoice: QuestionType = {
     if (textValue.trim() === '' || [...textValue].length > otherAtMost || !isPlainText(textValue))
       return context.report(placed.index, 'textValue', `must be a text of 1 to ${otherAtMost} characters`);
     row.codes[slotAt(question)] = otherCode;
-    row.texts[question.slots.texts['other'] ?? 0] = textValue;
+    row.texts[textSlotAt(question, 'other')] = textValue;
   },
   write(question, row) {
     const code = row.codes[slotAt(question)] ?? 0;
-    if (code === otherCode) return [{ textValue: row.texts[question.slots.texts['other'] ?? -1] ?? '' }];
+    if (code === otherCode) return [{ textValue: row.texts[textSlotAt(question, 'other')] ?? '' }];
     const option = optionByCode(question, code);
     return option ? [{ optionId: option.id }] : [];
   },
@@ -43,16 +45,20 @@ export const singleChoice: QuestionType = {
     return { ...blankStatistic(), distribution };
   },
   dimension: (question) => ({
-    categories: [...optionCategories(question.options), ...('other' in question.slots.texts ? [otherCategory] : [])],
+    categories: [...optionCategories(question.options), ...otherCategories(question)],
     source: { kind: 'code', slot: slotAt(question) },
   }),
   chart: 'bars',
   exportColumns(question) {
     const other = question.slots.texts['other'];
-    const categories = [...optionCategories(question.options), ...(other === undefined ? [] : [otherCategory])];
     return [
-      { key: '', label: '', cell: { kind: 'choice', slot: slotAt(question), categories } },
+      { key: '', label: '', cell: { kind: 'choice', slot: slotAt(question), categories: [...optionCategories(question.options), ...otherCategories(question)] } },
       ...(other === undefined ? [] : [{ key: otherValue, label: otherCategory.text, cell: { kind: 'text', presence: slotAt(question), slot: other, code: otherCode, form: 'text' } } as const]),
     ];
   },
 };
+
+/** “Other” as a category, where it is or was allowed; once it is not any more, only where somebody gave one. */
+function otherCategories(question: Question): Category[] {
+  return 'other' in question.slots.texts ? [{ ...otherCategory, isHidden: question.settings['allowOther'] !== true }] : [];
+}

@@ -31,14 +31,17 @@ export function refuseStrays({ index, answer }: PlacedAnswer, allowed: { value: 
 }
 
 const local = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+)*$/u;
+/** Spaces, control characters and marks of direction, which make one address look like another. */
+const invisible = /[\p{C}\p{Z}]/u;
 const label = /^[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]{0,61}[\p{L}\p{N}\p{M}])?$/u;
 
-/** A pragmatic reading of RFC 5321 and 6531: a dot-atom, an @, and a domain of at least two labels; at most 254 characters. */
+/** A pragmatic reading of RFC 5321 and 6531: a dot-atom, an @, and a domain of at least two labels (no IP address); at most 254 characters. */
 export function isEmailAddress(text: string): boolean {
   const at = text.lastIndexOf('@');
   if (at < 1 || at > 64 || text.length > 254) return false;
   const labels = text.slice(at + 1).split('.');
-  return labels.length >= 2 && labels.every((part) => part.length <= 63 && label.test(part)) && local.test(text.slice(0, at));
+  const isNamed = labels.length >= 2 && !/^\d+$/.test(labels.at(-1) ?? '');
+  return isNamed && labels.every((part) => part.length <= 63 && label.test(part)) && local.test(text.slice(0, at)) && !invisible.test(text);
 }
 
 /** A day of the Gregorian calendar, YYYY-MM-DD. */

@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 import { z } from 'zod';
 import type { ChartKind, CountResult, QuestionType, TextForm, TextKey } from './contract.ts';
-import { slotAt } from './choice.ts';
+import { slotAt, textSlotAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
 import { isPlainText, onlyAnswer, refuseStrays } from './text-checks.ts';
 
@@ -34,15 +34,15 @@ export function createTextType(kind: TextKind): QuestionType {
       const problem = isPlainText(textValue) ? kind.problemOf(textValue, question.settings) : 'holds a lone surrogate or a NUL character';
       if (problem !== undefined) return context.report(placed.index, 'textValue', problem);
       row.codes[slotAt(question)] = 1;
-      row.texts[question.slots.texts[''] ?? 0] = textValue;
+      row.texts[textSlotAt(question)] = textValue;
     },
-    write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ textValue: row.texts[question.slots.texts[''] ?? -1] ?? '' }]),
-    countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'text', slot: question.slots.texts[''] ?? 0, presence: slotAt(question), by: kind.by }] }),
+    write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ textValue: row.texts[textSlotAt(question)] ?? '' }]),
+    countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'text', slot: textSlotAt(question), presence: slotAt(question), by: kind.by }] }),
     statistic: kind.statistic,
     dimension: () => kind.noDimension,
     chart: kind.chart ?? 'bars',
     exportColumns: (question) => [
-      { key: '', label: '', cell: { kind: 'text', presence: slotAt(question), slot: question.slots.texts[''] ?? 0, form: kind.form ?? 'text' } },
+      { key: '', label: '', cell: { kind: 'text', presence: slotAt(question), slot: textSlotAt(question), form: kind.form ?? 'text' } },
     ],
   };
 }
@@ -55,7 +55,10 @@ export const countsByKey = (results: readonly CountResult[]): Record<string, num
   Object.fromEntries(textCounts(results[0]).map(({ key, count }) => [key, count]));
 
 const patterns = new Map<string, RE2JS>();
-const patternsKept = 1000;
+/** Each may hold some megabytes of what it has learned about texts. */
+const patternsKept = 200;
+/** Instructions of a compiled pattern: with so many, the longest text still takes well below a fifth of a second. */
+const largestPattern = 1500;
 
 /** A pattern must match the whole text. RE2 runs in linear time, so an author's pattern cannot stall the service. */
 function matchesPattern(pattern: string, text: string): boolean {
@@ -67,21 +70,25 @@ function matchesPattern(pattern: string, text: string): boolean {
   return compiled.matches(text);
 }
 
-function isPattern(text: string): boolean {
+function patternProblem(text: string): string | undefined {
   try {
-    RE2JS.compile(text);
-    return true;
+    return RE2JS.compile(text).programSize() > largestPattern ? 'repeats too much' : undefined;
   } catch {
-    return false;
+    return 'must be a regular expression in RE2 syntax';
   }
 }
+
+const pattern = z.string().min(1).max(500).superRefine((text, context) => {
+  const message = patternProblem(text);
+  if (message !== undefined) context.addIssue({ code: 'custom', message });
+});
 
 /** SHORT_TEXT and LONG_TEXT: free wording of bounded length, counted by its words. */
 export function createFreeText({ maxLength, isMultiLine }: { maxLength: number; isMultiLine: boolean }): QuestionType {
   return createTextType({
     settings: z.strictObject({
       maxLength: z.number().int().min(1).max(10_000).default(maxLength),
-      pattern: z.string().min(1).max(500).refine(isPattern, 'must be a regular expression in RE2 syntax').optional(),
+      pattern: pattern.optional(),
     }),
     by: 'words',
     problemOf(text, settings) {
@@ -89,8 +96,8 @@ export function createFreeText({ maxLength, isMultiLine }: { maxLength: number; 
       if (text === '') return 'must not be empty';
       if (text.length > most && [...text].length > most) return `must have at most ${most} characters`;
       if (!isMultiLine && /[\r\n]/.test(text)) return 'must be a single line';
-      const pattern = settings['pattern'];
-      return typeof pattern === 'string' && !matchesPattern(pattern, text) ? 'does not have the form that is asked for' : undefined;
+      const form = settings['pattern'];
+      return typeof form === 'string' && !matchesPattern(form, text) ? 'does not have the form that is asked for' : undefined;
     },
     statistic: (_question, results) => ({ ...blankStatistic(), topWords: textCounts(results[0]).map(({ key, count }) => ({ word: key, count })) }),
     noDimension: 'is a free text, which cannot be a crosstab variable',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { QuestionType } from './contract.ts';
-import { findOption, slotAt } from './choice.ts';
+import { findOption } from './choice.ts';
+import { slotAt } from './columns.ts';
 import { singleChoice } from './single-choice.ts';
 import { onlyAnswer, refuseStrays } from './text-checks.ts';
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { associationOf, chiSquareTail, logGamma } from '../../../src/domain/chi-square.ts';
 import { interpretCrosstab, parseFilter } from '../../../src/domain/crosstab.ts';
-import { fullSurvey } from '../../support/questions.ts';
+import { blankSurvey, fullSurvey, withQuestion } from '../../support/questions.ts';
 
 const isNear = (actual: number | null, expected: number, tolerance = 1e-9) => assert.ok(actual !== null && Math.abs(actual - expected) <= tolerance * Math.max(1, Math.abs(expected)), `${actual} is not ${expected}`);
 
@@ -28,6 +28,18 @@ describe('the chi-square distribution', () => {
     isNear(chiSquareTail(6.634896601021213, 1), 0.01);
     isNear(chiSquareTail(7.814727903251179, 3), 0.05);
     isNear(chiSquareTail(15.086272469388987, 5), 0.01);
+  });
+
+  it('agrees with the incomplete gamma function at 50 digits, in the tails too', () => {
+    // Q(df/2, x/2), computed once with mpmath 1.3 (gammainc, regularized) at 50 digits.
+    const values: [x: number, degreesOfFreedom: number, p: number][] = [
+      [0.001, 1, 0.97477287936996039], [0.5, 1, 0.47950012218695346], [3.84, 1, 0.050043521248705103], [10, 1, 0.0015654022580025497], [50, 1, 1.5374597944280349e-12],
+      [300, 1, 3.2943623833140412e-67], [1e-8, 3, 0.99999999999973404], [2.5, 3, 0.47529108334302059], [30, 3, 1.3800570312932547e-6], [7.7, 5, 0.17356267022817298],
+      [12.3, 7, 0.091114886000313027], [100, 99, 0.45295851132093137], [150, 99, 0.00072044539571696292], [60, 99, 0.99931999704984858], [1000, 999, 0.48513148927490147],
+      [1100, 999, 0.013818467525532355], [5000, 4801, 0.022204775627841477], [39601, 39601, 0.49905495855640156], [40200, 39601, 0.016996483677183686],
+    ];
+    for (const [x, degreesOfFreedom, p] of values) assert.ok(Math.abs(chiSquareTail(x, degreesOfFreedom) / p - 1) < 1e-10, `${x} with ${degreesOfFreedom}`);
+    assert.deepEqual([chiSquareTail(0, 3), chiSquareTail(Number.POSITIVE_INFINITY, 3)], [1, 0]);
   });
 
   it('knows the gamma function', () => {
@@ -77,6 +89,26 @@ describe('a crosstab', () => {
     assert.deepEqual(table.cells[1]?.[1], { count: 0, weightedCount: 0, rowPercent: 0, columnPercent: 0, totalPercent: 0, significantOver: [] });
   });
 
+  it('counts respondents where a question takes several answers', () => {
+    const table = interpretCrosstab({
+      rows: { categories: categories('a', 'b'), source: { kind: 'bits', slots: [0] } }, columns: { categories: categories('x'), source },
+      cells: [{ row: 1, column: 1, count: 3 }, { row: 2, column: 1, count: 2 }], rowTotals: new Map([[1, 3], [2, 2]]), columnTotals: new Map([[1, 4]]), total: 4,
+    });
+    assert.deepEqual([table.total, table.cells.map(([cell]) => cell?.columnPercent)], [4, [75, 50]]);
+    assert.deepEqual([table.chiSquare.statistic, table.chiSquare.pValue, table.cramersV], [null, null, null]);
+  });
+
+  it('of nothing has every row and column, and no test', () => {
+    const table = interpretCrosstab({ rows: { categories: categories('a'), source }, columns: { categories: categories('x', 'y'), source }, cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0 });
+    assert.deepEqual(table.cells.map((line) => line.map(({ count, rowPercent, columnPercent, totalPercent }) => [count, rowPercent, columnPercent, totalPercent])), [[[0, 0, 0, 0], [0, 0, 0, 0]]]);
+    assert.equal(table.chiSquare.statistic, null);
+  });
+
+  it('that would not fit into memory is refused', () => {
+    const points = { categories: Array.from({ length: 10_000 }, (_, index) => ({ code: index + 1, value: String(index), text: String(index) })), source };
+    assert.throws(() => interpretCrosstab({ rows: points, columns: points, cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0 }), { code: 'VALIDATION_ERROR' });
+  });
+
   it('shows a deleted option only where somebody chose it', () => {
     const [kept, gone] = categories('kept', 'gone');
     assert.ok(kept && gone);
@@ -96,6 +128,17 @@ describe('a filter', () => {
     assert.ok('code' in good && good.code === 1);
     const nine = parseFilter(survey, `${questions.NPS.id}:9`);
     assert.ok('code' in nine && nine.code === 10);
+    const other = parseFilter(survey, `${questions.MULTIPLE_CHOICE.id}:__other__`);
+    assert.ok('code' in other && other.code === 65_535);
+    const first = parseFilter(survey, `${questions.RANKING.id}:two`);
+    assert.ok('code' in first && first.code === 2 && first.dimension.source.kind === 'first');
+    const second = parseFilter(survey, `${questions.RANKING.id}:two:2`);
+    assert.ok('code' in second && second.code === 2 && second.dimension.source.kind === 'code');
+  });
+
+  it('may name values with colons in them', () => {
+    const { survey: own, question } = withQuestion(blankSurvey(), { type: 'DROPDOWN', text: 'q', options: [{ text: 'a', value: '12:30' }] });
+    assert.ok('code' in parseFilter(own, `${question.id}:12:30`));
   });
 
   it('says what is wrong otherwise', () => {

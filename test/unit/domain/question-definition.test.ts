@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { changeQuestion, defineQuestion, describeQuestion } from '../../../src/domain/question-definition.ts';
+import fc from 'fast-check';
+import { changeQuestion, defineQuestion, describeQuestion, newQuestionBody, questionChangeBody } from '../../../src/domain/question-definition.ts';
 import { allocateSlots } from '../../../src/domain/slots.ts';
 import type { Question } from '../../../src/domain/survey.ts';
 import { nextId } from '../../support/questions.ts';
@@ -41,7 +42,32 @@ describe('defining a question', () => {
     assert.deepEqual(findings({ type: 'RATING_SCALE', text: 'q', settings: { min: 5, max: 1 } }), ['settings.max', 'settings.step']);
     assert.deepEqual(findings({ type: 'NUMBER', text: 'q', settings: { colour: 1 } }), ['settings.colour']);
     assert.deepEqual(findings({ type: 'DROPDOWN', text: 'q', options: [{ text: 'a', value: 'x' }, { text: 'b', value: 'x' }] }), ['options.1.value']);
-    assert.deepEqual(findings({ type: 'DROPDOWN', text: 'q', options: [{ text: 'a', value: '__other__' }] }), ['options.0.value']);
+    for (const value of ['__other__', '__proto__']) assert.deepEqual(findings({ type: 'DROPDOWN', text: 'q', options: [{ text: 'a', value }] }), ['options.0.value']);
+    assert.deepEqual(findings({ type: 'DROPDOWN', text: 'q', options: [{ id: nextId(), text: 'a' }] }), ['options.0.id']);
+    assert.deepEqual(findings({ type: 'CHECKBOXES', text: 'q', options: [{ text: 'a' }], settings: { minSelections: 2 } }), ['settings.minSelections']);
+    assert.deepEqual(findings({ type: 'YES_NO', text: 'q', options: [{ text: 'Oui', value: 'yes' }, { text: 'Si', value: 'yes' }] }), ['options']);
+  });
+
+  it('makes values that are well-formed and different whatever the wording', () => {
+    const text = fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }), fc.constantFrom('A', 'a', 'a-2', 'option', '😀', '__proto__', '__other__', '𝒜'.repeat(200), `${'a'.repeat(189)}𝒜b`));
+    fc.assert(
+      fc.property(fc.array(text, { minLength: 1, maxLength: 8 }), (texts) => {
+        const { options } = define({ type: 'CHECKBOXES', text: 'q', options: texts.map((one) => ({ text: one })) });
+        assert.equal(new Set(options.map(({ value }) => value)).size, texts.length);
+        for (const { value } of options) assert.ok(value.isWellFormed() && value.length <= 200 && /^[\p{L}\p{M}\p{N}-]+$/u.test(value) && value === value.toLowerCase(), value);
+      }),
+    );
+  });
+
+  it('takes bodies of the documented shape only', () => {
+    assert.ok(newQuestionBody.safeParse({ type: 'NPS', text: ' q ' }).success);
+    const nul = '\0';
+    for (const body of [
+      { type: 'NPS' }, { text: 'q' }, { type: 'NPS', text: '  ' }, { type: 'nps', text: 'q' }, { type: 'NPS', text: 'q', colour: 1 }, { type: 'NPS', text: `q${nul}` }, { type: 'NPS', text: 'q', description: '\ud800' },
+      { type: 'NPS', text: 'x'.repeat(2001) }, { type: 'NPS', text: 'q', order: -1 }, { type: 'DROPDOWN', text: 'q', options: [{ text: `a${nul}` }] }, { type: 'DROPDOWN', text: 'q', options: [{ text: 'a', colour: 1 }] },
+      { type: 'DROPDOWN', text: 'q', options: Array.from({ length: 201 }, () => ({ text: 'a' })) },
+    ]) assert.ok(!newQuestionBody.safeParse(body).success, JSON.stringify(body).slice(0, 100));
+    assert.ok(!questionChangeBody.safeParse({}).success);
   });
 
   it('shows a question without what is internal', () => {
@@ -80,6 +106,71 @@ describe('changing a question that has answers', () => {
     assert.ok('question' in change(scale, { text: 'other words' }));
     const number = define({ type: 'NUMBER', text: 'q' });
     assert.ok('question' in change(number, { settings: { max: 10 } }));
+  });
+
+  it('changes nothing when the same list is sent again, with ids or without', () => {
+    const twins = define({ type: 'DROPDOWN', text: 'q', options: [{ text: 'A' }, { text: 'A' }, { text: 'B', value: 'bee' }] });
+    const sent = twins.options.map(({ id, text, value }) => ({ id, text, value }));
+    for (const options of [sent, sent.map(({ id, text }) => ({ id, text })), sent.map(({ text, value }) => ({ text, value })), [{ text: 'A' }, { text: 'A' }, { text: 'B', value: 'bee' }]]) {
+      const again = change(twins, { options });
+      assert.ok('question' in again);
+      assert.deepEqual(again.question, twins);
+    }
+  });
+
+  it('does not give a new option the place of one that is named by its id', () => {
+    const changed = change(question, { options: [{ text: 'A' }, { id: a.id, text: 'Apple' }, { id: b.id, text: 'B' }] });
+    assert.ok('question' in changed);
+    assert.deepEqual(changed.question.options.map(({ text, value, code }) => [text, value, code]), [['A', 'a-2', 3], ['Apple', 'a', 1], ['B', 'b', 2]]);
+  });
+
+  it('shows an option again when its value comes back', () => {
+    const without = change(question, { options: [{ id: a.id, text: 'A' }] });
+    assert.ok('question' in without);
+    const back = change(without.question, { options: [{ text: 'B' }, { text: 'A' }] });
+    assert.ok('question' in back);
+    assert.deepEqual(back.question.options, [b, a]);
+  });
+
+  it('says which option is not known or named twice', () => {
+    const pathsOf = (options: { id?: string; text: string; value?: string }[]) => {
+      const changed = change(question, { options });
+      return 'findings' in changed ? changed.findings.map(({ path }) => path) : [];
+    };
+    assert.deepEqual(pathsOf([{ id: nextId(), text: 'x' }]), ['options.0.id']);
+    assert.deepEqual(pathsOf([{ id: a.id, text: 'x' }, { id: a.id, text: 'y', value: 'z' }]), ['options.1.id']);
+    assert.deepEqual(pathsOf([{ text: 'x', value: 'v' }, { text: 'y', value: 'v' }]), ['options.1.value']);
+  });
+
+  it('keeps settings that are left out, and puts one back to its default by null', () => {
+    const number = define({ type: 'NUMBER', text: 'q', settings: { min: 1, max: 10, integer: true } });
+    const changed = change(number, { settings: { max: null, integer: null } });
+    assert.ok('question' in changed);
+    assert.deepEqual(changed.question.settings, { min: 1, integer: false });
+    assert.ok('hasResponses' in change(define({ type: 'SLIDER', text: 'q', settings: { max: 10 } }), { settings: { max: null } }));
+    assert.ok('findings' in change(define({ type: 'CHECKBOXES', text: 'q', options: [{ text: 'a' }, { text: 'b' }], settings: { minSelections: 2 } }), { options: [{ text: 'a' }] }));
+  });
+
+  it('words the rows of a grid anew and keeps those that are not sent', () => {
+    const grid = define({ type: 'MATRIX', text: 'q', options: [{ text: 'Good' }], settings: { rows: [{ text: 'Food' }, { text: 'Service' }] } });
+    const multiple = change(grid, { settings: { rows: [{ text: 'Room' }, { id: grid.rows[0]?.id ?? '', text: 'Meals' }] } });
+    assert.ok('question' in multiple);
+    assert.deepEqual(multiple.question.rows.map(({ text, value, code, isHidden }) => [text, value, code, isHidden]), [['Room', 'room', 3, false], ['Meals', 'food', 1, false], ['Service', 'service', 2, true]]);
+    const worded = change(grid, { text: 'other words', settings: {} });
+    assert.ok('question' in worded);
+    assert.deepEqual(worded.question.rows, grid.rows);
+  });
+
+  it('refuses ever more options in place of others', () => {
+    let current = question;
+    let round = 0;
+    for (; round < 50; round += 1) {
+      const changed = change(current, { options: Array.from({ length: 200 }, (_, index) => ({ text: `${round} ${index}` })) });
+      if (!('question' in changed)) break;
+      current = changed.question;
+    }
+    assert.ok(round > 5 && round < 50);
+    assert.ok(current.options.every(({ code }) => code <= 2000));
   });
 
   it('gives fresh positions when the meaning changes before there are answers', () => {

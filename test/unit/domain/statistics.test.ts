@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { changeQuestion } from '../../../src/domain/question-definition.ts';
+import type { CountResult, NumberMoments } from '../../../src/domain/questions/contract.ts';
+import { registry } from '../../../src/domain/questions/registry.ts';
+import { surveyHead } from '../../../src/domain/statistics.ts';
+import type { Question } from '../../../src/domain/survey.ts';
+import { nextId } from '../../support/questions.ts';
+import { one } from './one-question.ts';
+
+const codes = (counts: Record<number, number>): CountResult => ({ kind: 'codes', counts: new Map(Object.entries(counts).map(([code, count]) => [Number(code), count])) });
+const moments = (bins: NumberMoments['bins']): CountResult => ({ kind: 'number', moments: { count: 1, average: 1, median: 1, standardDeviation: null, min: 1, max: 1, bins } });
+const statisticOf = (question: Question, results: CountResult[], base: number) => registry[question.type].statistic(question, results, base);
+const isNear = (actual: number | null | undefined, expected: number) => assert.ok(typeof actual === 'number' && Math.abs(actual - expected) < 1e-12, `${actual} is not ${expected}`);
+
+function without(question: Question, value: string): Question {
+  const changed = changeQuestion(question, { options: question.options.filter((option) => option.value !== value).map(({ id, text }) => ({ id, text })) }, { hasAnswers: true, newId: nextId });
+  assert.ok('question' in changed);
+  return changed.question;
+}
+
+describe('the statistic of a scale', () => {
+  it('computes the net promoter score from its groups, in full precision', () => {
+    const { question } = one({ type: 'NPS', text: 'n' });
+    const statistic = statisticOf(question, [codes({ 11: 50, 10: 10, 9: 10, 8: 10, 1: 20 })], 100);
+    assert.deepEqual(statistic.nps, { promoters: 60, passives: 20, detractors: 20, score: 40 });
+    assert.deepEqual([statistic.topBox, statistic.bottomBox], [{ count: 50, percent: 50 }, { count: 20, percent: 20 }]);
+    assert.deepEqual(Object.keys(statistic.distribution), ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10']);
+    isNear(statisticOf(question, [codes({ 11: 2, 1: 1 })], 3).nps?.score, 100 / 3);
+    assert.equal(statisticOf(question, [codes({})], 0).nps?.score, null);
+  });
+
+  it('computes mean, median and sample deviation from exact counts', () => {
+    const { question } = one({ type: 'RATING_SCALE', text: 'r' });
+    const statistic = statisticOf(question, [codes({ 1: 1, 2: 2, 4: 1 })], 4);
+    assert.equal(statistic.averageValue, 2.25);
+    assert.equal(statistic.medianValue, 2);
+    isNear(statistic.standardDeviation, Math.sqrt((1.25 ** 2 + 2 * 0.25 ** 2 + 1.75 ** 2) / 3));
+    assert.deepEqual([statistic.minValue, statistic.maxValue], [1, 4]);
+    assert.equal(statisticOf(question, [codes({ 2: 1, 5: 1 })], 2).medianValue, 3.5);
+    assert.equal(statisticOf(question, [codes({ 3: 1 })], 1).standardDeviation, null);
+  });
+
+  it('puts a long scale into twenty equal bins, the last one closed', () => {
+    const { question } = one({ type: 'SLIDER', text: 's' });
+    const { distribution } = statisticOf(question, [codes({ 1: 1, 5: 1, 6: 1, 96: 1, 101: 1 })], 5);
+    assert.equal(Object.keys(distribution).length, 20);
+    assert.deepEqual([distribution['0–5'], distribution['5–10'], distribution['95–100']], [2, 1, 2]);
+  });
+
+  it('shows every point of a scale of up to twenty steps, bins beyond', () => {
+    const keysTo = (max: number) => Object.keys(statisticOf(one({ type: 'SLIDER', text: 's', settings: { max } }).question, [codes({})], 0).distribution);
+    assert.deepEqual(keysTo(20), Array.from({ length: 21 }, (_, value) => String(value)));
+    assert.equal(keysTo(21).length, 20);
+    assert.deepEqual(keysTo(21).slice(0, 2), ['0–1.05', '1.05–2.1']);
+  });
+
+  it('rates agreement by its place among the options that are still shown', () => {
+    const { question } = one({ type: 'LIKERT_SCALE', text: 'l' });
+    const statistic = statisticOf(question, [codes({ 1: 1, 5: 3 })], 4);
+    assert.equal(statistic.averageValue, 4);
+    assert.deepEqual([statistic.topBox, statistic.bottomBox], [{ count: 3, percent: 75 }, { count: 1, percent: 25 }]);
+    const shorter = statisticOf(without(question, 'neutral'), [codes({ 4: 1, 5: 1 })], 2);
+    assert.equal(shorter.averageValue, 3.5);
+    assert.ok(!('neutral' in shorter.distribution));
+  });
+});
+
+describe('a distribution', () => {
+  it('shows a deleted option, and “other” where it is not taken any more, only where somebody chose it', () => {
+    const { question } = one({ type: 'MULTIPLE_CHOICE', text: 'm', options: [{ text: 'a' }, { text: 'b' }], settings: { allowOther: true } });
+    assert.deepEqual(statisticOf(question, [codes({ 65535: 2, 1: 1 })], 3).distribution, { a: 1, b: 0, __other__: 2 });
+    const changed = changeQuestion(without(question, 'b'), { settings: { allowOther: false } }, { hasAnswers: true, newId: nextId });
+    assert.ok('question' in changed);
+    assert.deepEqual(statisticOf(changed.question, [codes({ 1: 1 })], 1).distribution, { a: 1 });
+    assert.deepEqual(statisticOf(changed.question, [codes({ 1: 1, 2: 4, 65535: 2 })], 7).distribution, { a: 1, b: 4, __other__: 2 });
+  });
+
+  it('names the bins of free numbers without the noise of their last digits, and each differently', () => {
+    const { question } = one({ type: 'NUMBER', text: 'n' });
+    const binsOf = (min: number, width: number) => Array.from({ length: 20 }, (_, bin) => ({ low: min + (width * bin) / 20, high: min + (width * (bin + 1)) / 20, count: bin }));
+    assert.deepEqual(Object.keys(statisticOf(question, [moments(binsOf(0.1, 0.7))], 1).distribution).slice(0, 3), ['0.1–0.135', '0.135–0.17', '0.17–0.205']);
+    const close = binsOf(1e9, 1e-5);
+    assert.deepEqual(Object.values(statisticOf(question, [moments(close)], 1).distribution), close.map(({ count }) => count));
+    assert.deepEqual(statisticOf(question, [moments([{ low: 5, high: 5, count: 2 }])], 2).distribution, { '5–5': 2 });
+  });
+
+  it('of a grid has every row and column, and the mean place in each row', () => {
+    const { question } = one({ type: 'MATRIX', text: 'm', options: [{ text: 'bad' }, { text: 'good' }], settings: { rows: [{ text: 'r' }, { text: 's' }] } });
+    const statistic = statisticOf(question, [codes({ 1: 1, 2: 3 }), codes({})], 4);
+    assert.deepEqual(statistic.distribution, { r: { bad: 1, good: 3 }, s: { bad: 0, good: 0 } });
+    assert.deepEqual(statistic.averageByRow, { r: 1.75, s: null });
+  });
+
+  it('of a ranking has every rank of every item, and the mean rank', () => {
+    const { question } = one({ type: 'RANKING', text: 'r', options: [{ text: 'a' }, { text: 'b' }] });
+    const statistic = statisticOf(question, [codes({ 1: 3, 2: 1 }), codes({})], 4);
+    assert.deepEqual(statistic.distribution, { a: { 1: 3, 2: 1 }, b: { 1: 0, 2: 0 } });
+    assert.deepEqual(statistic.averageRank, { a: 1.25, b: null });
+  });
+
+  it('of times has all the hours, of other texts what was written', () => {
+    const text = (counts: [string, number][]): CountResult => ({ kind: 'text', counts: counts.map(([key, count]) => ({ key, count })) });
+    const hours = statisticOf(one({ type: 'TIME', text: 't' }).question, [text([['07', 2]])], 2).distribution;
+    assert.deepEqual([Object.keys(hours).length, hours['07'], hours['23']], [24, 2, 0]);
+    assert.deepEqual(Object.entries(statisticOf(one({ type: 'DATE', text: 'd' }).question, [text([['2024-02-01', 5], ['2023-12-31', 1]])], 6).distribution), [['2023-12-31', 1], ['2024-02-01', 5]]);
+    assert.deepEqual(statisticOf(one({ type: 'EMAIL', text: 'e' }).question, [text([['c.de', 2]])], 2).distribution, { 'c.de': 2 });
+    const words = statisticOf(one({ type: 'LONG_TEXT', text: 'w' }).question, [text([['good', 2]])], 2);
+    assert.deepEqual([words.distribution, words.topWords], [{}, [{ word: 'good', count: 2 }]]);
+  });
+});
+
+describe('the head of a survey', () => {
+  it('gives the completion rate with one decimal and the duration in seconds', () => {
+    assert.deepEqual(surveyHead({ total: 3, complete: 2, durationAverageMs: 1500 }), { totalResponses: 3, completeResponses: 2, completionRate: 66.7, averageDuration: 1.5 });
+    assert.deepEqual(surveyHead({ total: 0, complete: 0, durationAverageMs: null }), { totalResponses: 0, completeResponses: 0, completionRate: 0, averageDuration: 0 });
+  });
+});
