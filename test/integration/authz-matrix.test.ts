@@ -37,9 +37,10 @@ const declared: Readonly<Record<string, string>> = {
   ...rows('read', [
     'GET /surveys/{id}', 'POST /surveys/{id}/duplicate', 'GET /surveys/{id}/live', 'GET /surveys/{id}/translations', 'GET /surveys/{id}/translations/{language}', 'GET /responses/surveys/{surveyId}',
     'GET /responses/{responseId}', 'GET /uploads/{uploadId}', 'GET /analytics/surveys/{surveyId}', 'POST /analytics/surveys/{surveyId}/crosstab', 'GET /analytics/surveys/{surveyId}/questions/{questionId}',
-    'POST /exports/surveys/{surveyId}', 'GET /exports/{exportId}', 'DELETE /exports/{exportId}', 'GET /exports/{exportId}/download', 'POST /ai/surveys/{id}/analyze',
+    'POST /exports/surveys/{surveyId}', 'GET /exports/{exportId}', 'DELETE /exports/{exportId}', 'GET /exports/{exportId}/download',
   ]),
   ...rows('edit', [
+    'POST /ai/surveys/{id}/analyze',
     'PUT /surveys/{id}', 'POST /surveys/{id}/publish', 'POST /surveys/{id}/rotate-token', 'POST /surveys/{surveyId}/questions', 'PUT /surveys/questions/{questionId}', 'DELETE /surveys/{surveyId}/questions/{questionId}',
     'POST /surveys/{surveyId}/questions/reorder', 'PUT /surveys/{id}/translations/{language}', 'DELETE /surveys/{id}/translations/{language}', 'DELETE /surveys/{id}/respondents/{respondent}', 'DELETE /responses/{responseId}',
   ]),
