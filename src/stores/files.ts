@@ -14,7 +14,7 @@ export interface StoredFile {
 }
 
 const partEnding = '.part';
-const staleMs = 24 * 3_600_000;
+const staleMs = 3_600_000;
 
 /**
  * Export files in a folder of the data directory. A file is written under a name of its own and renamed when it is whole and on disk:
