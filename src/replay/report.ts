@@ -10,7 +10,7 @@ const wordsShown = 10;
 const differencesShown = 200;
 
 /** A question's counts as analytics has them, in the file's words. */
-export function questionLines(place: number, { found, options, rows }: MadeQuestion, statistic: Statistic, { leftOut }: Standing): string[] {
+export function questionLines({ found, options, rows }: MadeQuestion, { place, statistic, leftOut }: { place: number; statistic: Statistic } & Pick<Standing, 'leftOut'>): string[] {
   const textOf = textsByValue([...options, ...rows]);
   const head = `${place + 1}. ${shorten(found.text, 150)}  [${found.type}: ${statistic.responseCount} answered, ${statistic.skippedCount} not]`;
   const left = [...leftOut].map(([why, count]) => `  left out: ${count} ${why}`);

@@ -41,7 +41,7 @@ export async function replay(options: ReplayOptions): Promise<boolean> {
   const taken = rows.filter((_, place) => !refused.has(place));
   const analytics = await settledAnalytics(api, survey.id, taken.length);
   for (const [place, question] of survey.questions.entries())
-    for (const line of questionLines(place, question, statisticOf(analytics, question), standingOf(question, taken))) print(line);
+    for (const line of questionLines(question, { place, statistic: statisticOf(analytics, question), ...standingOf(question, taken) })) print(line);
   const compared = merge([compareAll(survey.questions, taken, analytics), ...(await crossed(options, survey, taken))]);
   print('');
   return options.isVerifying ? conclude(options, survey, submitted, compared) : refused.size === 0;
@@ -62,7 +62,7 @@ async function crossed({ api, crosstab, print }: ReplayOptions, survey: MadeSurv
   if (!crosstab) return [];
   const reply = await askCrosstab(api, survey, crosstab);
   for (const line of crosstabLines(crosstab, reply)) print(line);
-  return [compareCrosstab(survey.questions, rows, crosstab, reply)];
+  return [compareCrosstab({ questions: survey.questions, rows, variables: crosstab, reply })];
 }
 
 function conclude({ print }: ReplayOptions, { questions }: MadeSurvey, { refused }: Submitted, { cells, differences }: Comparison): boolean {

@@ -1,4 +1,4 @@
-const longestCell = 44;
+const longestCell = 80;
 
 /** Lines of a table for a terminal: the first column to the left, figures to the right, long texts cut. */
 export function textTable(lines: readonly (readonly string[])[]): string[] {

@@ -135,6 +135,21 @@ describe('npm run replay', () => {
     assert.deepEqual(await countsOf(surveyIn(done), 'Group'), { a: 4, b: 4 });
   });
 
+  it('goes on with a survey that was half made, tells which rows it will not take, and submits the others', async () => {
+    const path = file('required.csv', 'Seen?,Colour\nYes,red\n,blue\nYes,red\nNo,blue\n');
+    const survey = await admin.create('/surveys', { title: 'Half made' });
+    await admin.create(`/surveys/${survey.id}/questions`, { type: 'YES_NO', text: 'Seen?', isRequired: true });
+    const { code, printed } = await run(path, '--survey', survey.id);
+    assert.equal(code, 1);
+    assert.match(printed, /submitted 3 of 4 rows/);
+    assert.match(printed, /refused: row 2: POST .* was refused with 400: /);
+    assert.match(printed, /not verified: 0 of \d+ cells differ, 1 rows refused\n$/);
+    assert.deepEqual(await countsOf(survey.id, 'Colour'), { red: 2, blue: 1 });
+    const other = await run(file('other.csv', 'Heard?,Colour\nYes,red\nNo,red\n'), '--survey', survey.id);
+    assert.equal(other.code, 1);
+    assert.match(other.said, /question 1 of the survey \(“Seen\?”, YES_NO\) is not the file's/);
+  });
+
   it('says what is wrong before it asks the service for anything', async () => {
     const path = file('plain.csv', 'Colour\nred\nred\nblue\nblue\n');
     const before = (await admin.call('GET', '/surveys?limit=1')).body.pagination.total;

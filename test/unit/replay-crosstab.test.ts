@@ -54,7 +54,7 @@ describe('the questions to cross', () => {
 });
 
 describe('a crosstab', () => {
-  const cross = (first: string, second: string, shown: CrosstabReply) => compareCrosstab(made, table.rows, [findVariable(questions, first), findVariable(questions, second)], shown).differences;
+  const cross = (first: string, second: string, shown: CrosstabReply) => compareCrosstab({ questions: made, rows: table.rows, variables: [findVariable(questions, first), findVariable(questions, second)], reply: shown }).differences;
 
   it('counts rows that answered both questions, once in each of their categories', () => {
     assert.deepEqual(cross('Which?', 'Town', reply({ one: { rome: 1, bern: 1 }, two: { rome: 1, bern: 1 } }, { one: 2, two: 2 }, { rome: 1, bern: 2 }, 3)), []);

@@ -38,8 +38,8 @@ describe('the arguments of a replay', () => {
 
 describe('what a replay prints', () => {
   it('lines figures up under each other and cuts long texts', () => {
-    assert.deepEqual(textTable([['', 'yes', 'no'], ['a', '10', '2'], ['b'.repeat(60), '3', '100']]), [
-      `${' '.repeat(46)}  yes   no`, `  a${' '.repeat(43)}   10    2`, `  ${'b'.repeat(43)}…    3  100`,
+    assert.deepEqual(textTable([['', 'yes', 'no'], ['a', '10', '2'], ['b'.repeat(90), '3', '100']]), [
+      `${' '.repeat(82)}  yes   no`, `  a${' '.repeat(79)}   10    2`, `  ${'b'.repeat(79)}…    3  100`,
     ]);
   });
 

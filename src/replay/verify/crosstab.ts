@@ -64,8 +64,16 @@ export function askCrosstab(api: Api, survey: MadeSurvey, [rows, columns]: reado
   return api.call(crosstabSchema, ['POST', `/analytics/surveys/${survey.id}/crosstab`], { body }).then(({ data }) => data);
 }
 
+export interface CrossedTwice {
+  questions: readonly MadeQuestion[];
+  rows: readonly Row[];
+  /** In the rows and in the columns. */
+  variables: readonly [Variable, Variable];
+  reply: CrosstabReply;
+}
+
 /** Compares a crosstab with the file: its cells, the totals of its rows and columns, and how many answered both questions. */
-export function compareCrosstab(questions: readonly MadeQuestion[], rows: readonly Row[], [first, second]: readonly [Variable, Variable], reply: CrosstabReply): Comparison {
+export function compareCrosstab({ questions, rows, variables: [first, second], reply }: CrossedTwice): Comparison {
   const own = crossFile(rows, (row) => categoriesOf(pick(questions, first.place), row, first.item), (row) => categoriesOf(pick(questions, second.place), row, second.item));
   const shown = Object.fromEntries(reply.rows.map(({ value }, r) => [value, Object.fromEntries(reply.columns.map((column, c) => [column.value, reply.cells[r]?.[c]?.count ?? Number.NaN]))]));
   const totals = (heads: CrosstabReply['rows']) => Object.fromEntries(heads.map(({ value, total }) => [value, total]));
