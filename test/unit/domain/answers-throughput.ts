@@ -25,12 +25,14 @@ function answerTo({ id, type, options: shown }: Question, n: number): object {
 // Through JSON, so that the objects have the shapes of parsed bodies.
 const submissions = Array.from({ length: 2000 }, (_, n): unknown => JSON.parse(JSON.stringify(survey.questions.map((question) => answerTo(question, n)))));
 
+/** By the time the processor gave to it, so that what else the machine does hardly matters. */
 function run(count: number): number {
-  const startedAt = performance.now();
+  const before = process.cpuUsage();
   for (let n = 0; n < count; n += 1) if (!checkAnswers(compiled, submissions[n % submissions.length], { isComplete: true, uploads }).ok) throw new Error('a valid submission was refused');
-  return (count / (performance.now() - startedAt)) * 1000;
+  const { user, system } = process.cpuUsage(before);
+  return (count / (user + system)) * 1e6;
 }
 
 run(50_000);
 console.log(`${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} cores, Node ${process.version}`);
-for (let round = 0; round < 3; round += 1) console.log(`${Math.round(run(300_000)).toLocaleString('en')} submissions of ${bodies.length} answers a second`);
+for (let round = 0; round < 3; round += 1) console.log(`${Math.round(run(300_000)).toLocaleString('en')} submissions of ${bodies.length} answers a second of processor time`);
