@@ -45,7 +45,8 @@ async function run(options: Options): Promise<boolean> {
     return true;
   }
   const [first, second] = options.crosstab ?? [];
-  const crosstab = first === undefined || second === undefined ? usualVariables(detection.questions) : ([findVariable(detection.questions, first), findVariable(detection.questions, second)] as const);
+  const find = (name: string) => findVariable(detection.questions, name);
+  const crosstab = first === undefined || second === undefined ? usualVariables(detection.questions) : ([find(first), find(second)] as const);
   const progress = createProgress(process.stderr);
   const api = createApi({ ...options, onPause: progress.pause });
   const fileName = basename(options.file);

@@ -32,7 +32,8 @@ export function crosstabLines([first, second]: readonly [Variable, Variable], re
 
 export function differenceLines(differences: readonly Difference[]): string[] {
   const figure = (value: number): string => (Number.isNaN(value) ? 'nothing' : String(value));
-  const shown = differences.slice(0, differencesShown).map(({ where, cell, inFile, inService }) => `differs: ${shorten(where, 100)} · ${cell}: ${figure(inFile)} in the file, ${figure(inService)} in the service`);
+  const shown = differences.slice(0, differencesShown)
+    .map(({ where, cell, inFile, inService }) => `differs: ${shorten(where, 100)} · ${cell}: ${figure(inFile)} in the file, ${figure(inService)} in the service`);
   return differences.length > shown.length ? [...shown, `… and ${differences.length - shown.length} more`] : shown;
 }
 

@@ -25,7 +25,12 @@ export function findVariable(questions: readonly FoundQuestion[], name: string):
   const wanted = name.trim().toLowerCase();
   const known = questions.flatMap((question, place) => variablesOf(question, place));
   const is = (test: (title: string) => boolean): Variable[] => known.filter(({ title }) => test(title.toLowerCase()));
-  const steps = [is((title) => title === wanted), is((title) => title.endsWith(` › ${wanted}`)), is((title) => title.includes(wanted) && !title.includes(' › ')), is((title) => title.includes(wanted))];
+  const steps = [
+    is((title) => title === wanted),
+    is((title) => title.endsWith(` › ${wanted}`)),
+    is((title) => title.includes(wanted) && !title.includes(' › ')),
+    is((title) => title.includes(wanted)),
+  ];
   const found = steps.find((step) => step.length > 0) ?? [];
   const [variable] = found;
   if (!variable) throw new Error(`No question reads “${name}”`);
