@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import exceljs from 'exceljs';
@@ -137,6 +139,30 @@ describe('exports', () => {
     assert.equal(row['Your age?'], 23);
     assert.deepEqual(row['Which day?'], new Date('2024-02-29T00:00:00Z'));
     assert.equal(row['A picture?'], null);
+  });
+
+  it('gives an SPSS file that PSPP reads with labels, missing values and response sets', { skip: spawnSync('pspp', ['--version']).error ? 'pspp is not installed' : false }, async () => {
+    const long = `${'длинный ответ '.repeat(60)}конец`;
+    const [open] = [await createFullSurvey(admin, { title: 'SPSS' })];
+    for (let n = 0; n < 4; n += 1) await admin.submit(open.id, { answers: answersOf(open, n).map((answer) => (answer['questionId'] === open.questions.LONG_TEXT.id && n === 2 ? { ...answer, textValue: long } : answer)) });
+    await admin.submit(open.id, { isComplete: false, answers: [{ questionId: open.questions.NPS.id, numberValue: 0 }] });
+    const { bytes } = await file({ format: 'SPSS' }, open.id);
+    const [sav, csvFile] = [join(dataDir, 'file.sav'), join(dataDir, 'file.csv')];
+    writeFileSync(sav, bytes);
+    const script = `GET FILE='${sav}'.\nDISPLAY DICTIONARY.\nMRSETS /DISPLAY NAME=ALL.\nSAVE TRANSLATE /OUTFILE='${csvFile}' /TYPE=CSV /FIELDNAMES /REPLACE.\n`;
+    const run = spawnSync('pspp', ['-O', 'format=txt'], { input: script, encoding: 'utf8', env: { ...process.env, LC_ALL: 'C.UTF-8' } });
+    assert.equal(run.status, 0, run.stdout + run.stderr);
+    assert.doesNotMatch(run.stdout + run.stderr, /warning|error/i);
+    assert.match(run.stdout, /Which colour\?/);
+    assert.match(run.stdout, /\$Q2/);
+    const rows: Record<string, string>[] = parse(readFileSync(csvFile), { columns: true });
+    assert.equal(rows.length, 5);
+    assert.deepEqual(rows.map((row) => row['Q5']), ['0', '1', '2', '3', '0']);
+    assert.equal(rows[2]?.['Q9'], long);
+    assert.equal(rows[4]?.['Q9'], '');
+    assert.equal(rows[4]?.['Q2_1']?.trim(), '');
+    assert.deepEqual([1, 2, 3].map((place) => rows[0]?.[`Q2_${place}`]), ['1', '1', '0']);
+    assert.equal(rows[3]?.['Q1_2'], 'Violet');
   });
 
   it('keeps to filters, dates, completeness and the columns asked for', async () => {

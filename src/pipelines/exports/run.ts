@@ -39,7 +39,6 @@ export async function runExport(deps: RunDeps, exportId: string): Promise<RunOut
   const survey = await loadWording(deps, record);
   const { format, options, createdAt } = record;
   const writer = writers[format];
-  if (!writer) throw new PermanentFailure(`${format} files cannot be made`);
   const selection = selectionOf(survey, record);
   const layout = layoutOf(survey, options);
   const { conditions, ...range } = selection;

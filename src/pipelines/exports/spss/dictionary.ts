@@ -1,0 +1,164 @@
+import { createBytes, fitting, type Bytes } from './bytes.ts';
+import type { Variable } from './variables.ts';
+
+/** What the file says of missing and extreme numbers. */
+export const systemMissing = -Number.MAX_VALUE;
+/** The largest double below the missing one. */
+const lowest = -1.7976931348623155e308;
+
+const segmentBytes = 255;
+const segmentStep = 252;
+
+/** A place in the file's order of variables: texts over 255 bytes are spread over several. */
+interface Segment {
+  variable: Variable;
+  shortName: string;
+  width: number;
+  isFirst: boolean;
+}
+
+/** How a text variable of that width is laid out: widths of its segments. */
+export function segmentWidths(width: number): number[] {
+  if (width <= segmentBytes) return [width];
+  const count = Math.ceil(width / segmentStep);
+  return Array.from({ length: count }, (_, index) => (index < count - 1 ? segmentBytes : width - (count - 1) * segmentStep));
+}
+
+/** Units of eight bytes that a segment takes in a case. */
+export const unitsOf = (width: number): number => (width === 0 ? 1 : Math.ceil(width / 8));
+
+export interface DictionaryOptions {
+  variables: readonly Variable[];
+  title: string;
+  createdAt: Date;
+  cases: number;
+}
+
+/**
+ * Everything of a system file before its cases, in UTF-8 and little-endian order, as the PSPP project has documented the format
+ * (PSPP Developers Guide, “System File Format”).
+ */
+export function encodeDictionary({ variables, title, createdAt, cases }: DictionaryOptions): Buffer {
+  const bytes = createBytes(65_536);
+  const segments = variables.flatMap(segmentsOf);
+  writeHeader(bytes, { title, createdAt, cases, units: segments.reduce((sum, { width }) => sum + unitsOf(width), 0) });
+  for (const segment of segments) writeVariable(bytes, segment);
+  writeValueLabels(bytes, segments);
+  writeMachine(bytes);
+  const sets = multipleResponseSets(segments);
+  if (sets !== '') writeExtension(bytes, 7, sets);
+  writeDisplay(bytes, segments);
+  writeExtension(bytes, 13, segments.filter(({ isFirst }) => isFirst).map(({ shortName, variable }) => `${shortName}=${variable.name}`).join('\t'));
+  const long = segments.filter(({ isFirst, variable }) => isFirst && variable.width > segmentBytes);
+  if (long.length > 0) writeExtension(bytes, 14, long.map(({ shortName, variable }) => `${shortName}=${String(variable.width).padStart(5, '0')}\0\t`).join(''));
+  writeExtension(bytes, 20, 'UTF-8');
+  bytes.int(999);
+  bytes.int(0);
+  return bytes.take();
+}
+
+function segmentsOf(variable: Variable, index: number): Segment[] {
+  return segmentWidths(variable.width).map((width, part) => ({ variable, width, isFirst: part === 0, shortName: part === 0 ? `V${index + 1}` : `S${index.toString(36)}_${part.toString(36)}`.toUpperCase().slice(0, 8) }));
+}
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+function writeHeader(bytes: Bytes, { title, createdAt, cases, units }: { title: string; createdAt: Date; cases: number; units: number }): void {
+  bytes.text('$FL2', 4);
+  bytes.text('@(#) SPSS DATA FILE survey-service', 60);
+  bytes.int(2);
+  bytes.int(units);
+  // Compressed by bytecodes, no weight.
+  bytes.int(1);
+  bytes.int(0);
+  bytes.int(cases);
+  bytes.double(compressionBias);
+  bytes.text(`${String(createdAt.getUTCDate()).padStart(2, '0')} ${months[createdAt.getUTCMonth()]} ${createdAt.toISOString().slice(2, 4)}`, 9);
+  bytes.text(createdAt.toISOString().slice(11, 19), 8);
+  bytes.text(fitting(title, 64), 64);
+  bytes.text('', 3);
+}
+
+export const compressionBias = 100;
+
+function writeVariable(bytes: Bytes, { variable, shortName, width, isFirst }: Segment): void {
+  const label = Buffer.from(isFirst ? fitting(variable.label, 255) : '');
+  const { kind, decimals } = variable.format;
+  const format = variable.width > 0 ? (kind << 16) | (Math.min(width, segmentBytes) << 8) : (kind << 16) | (variable.format.width << 8) | decimals;
+  bytes.int(2);
+  bytes.int(width);
+  bytes.int(label.length > 0 ? 1 : 0);
+  bytes.int(0);
+  bytes.int(format);
+  bytes.int(format);
+  bytes.text(shortName, 8);
+  if (label.length > 0) {
+    bytes.int(label.length);
+    bytes.bytes(label);
+    bytes.bytes(Buffer.alloc(-label.length & 3));
+  }
+  for (let unit = 1; unit < unitsOf(width); unit += 1) {
+    bytes.int(2);
+    bytes.int(-1);
+    for (let field = 0; field < 4; field += 1) bytes.int(0);
+    bytes.text('', 8);
+  }
+}
+
+function writeValueLabels(bytes: Bytes, segments: readonly Segment[]): void {
+  let unit = 1;
+  for (const { variable, width, isFirst } of segments) {
+    if (isFirst && variable.values.length > 0) {
+      bytes.int(3);
+      bytes.int(variable.values.length);
+      for (const { value, label } of variable.values) {
+        const text = Buffer.from(fitting(label, 120));
+        bytes.double(value);
+        bytes.byte(text.length);
+        bytes.bytes(text);
+        bytes.bytes(Buffer.alloc(-(text.length + 1) & 7));
+      }
+      bytes.int(4);
+      bytes.int(1);
+      bytes.int(unit);
+    }
+    unit += unitsOf(width);
+  }
+}
+
+/** Little-endian IEEE numbers, UTF-8; and what stands for missing, highest and lowest. */
+function writeMachine(bytes: Bytes): void {
+  for (const field of [7, 3, 4, 8, 1, 0, 0, -1, 1, 1, 2, 65_001]) bytes.int(field);
+  for (const field of [7, 4, 8, 3]) bytes.int(field);
+  for (const field of [systemMissing, Number.MAX_VALUE, lowest]) bytes.double(field);
+}
+
+const measures = { nominal: 1, ordinal: 2, scale: 3 };
+
+function writeDisplay(bytes: Bytes, segments: readonly Segment[]): void {
+  for (const field of [7, 11, 4, segments.length * 3]) bytes.int(field);
+  for (const { variable, width } of segments) {
+    bytes.int(measures[variable.measure]);
+    bytes.int(width === 0 ? 10 : Math.min(30, Math.max(8, width)));
+    bytes.int(width === 0 ? 1 : 0);
+  }
+}
+
+function writeExtension(bytes: Bytes, subtype: number, text: string): void {
+  const coded = Buffer.from(text);
+  for (const field of [7, subtype, 1, coded.length]) bytes.int(field);
+  bytes.bytes(coded);
+}
+
+/** Options of one question together: `$Q3=D1 1 <length> <label> v1 v2`, counted where they are 1. */
+function multipleResponseSets(segments: readonly Segment[]): string {
+  const sets = new Map<number, Segment[]>();
+  for (const segment of segments) if (segment.variable.set !== undefined) sets.set(segment.variable.set, [...(sets.get(segment.variable.set) ?? []), segment]);
+  return [...sets]
+    .filter(([, members]) => members.length > 1)
+    .map(([number, members]) => {
+      const label = fitting((members[0]?.variable.label ?? '').replace(/ \[[^\]]*\]$/, ''), 120);
+      return `$Q${number}=D1 1 ${Buffer.byteLength(label)} ${label} ${members.map(({ shortName }) => shortName.toLowerCase()).join(' ')}\n`;
+    })
+    .join('');
+}

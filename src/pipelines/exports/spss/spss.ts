@@ -1,0 +1,95 @@
+import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
+import type { Writer } from '../writer.ts';
+import { createBytes } from './bytes.ts';
+import { compressionBias, encodeDictionary, segmentWidths, unitsOf } from './dictionary.ts';
+import { variablesOf, type Variable } from './variables.ts';
+
+/**
+ * An SPSS system file. Reads everything twice: the widths of texts and the number of cases stand before the first case.
+ */
+export const writeSpss: Writer = async ({ survey, layout, createdAt, batches, scan }, sink) => {
+  const variables = variablesOf(layout);
+  const cases = await measure(variables, scan());
+  await sink.write(encodeDictionary({ variables, title: survey.title, createdAt, cases }));
+  const writer = createCases(variables);
+  let written = 0;
+  for await (const batch of batches) {
+    for (const record of batch) writer.add(record);
+    written += batch.length;
+    await sink.write(writer.take());
+  }
+  await sink.write(writer.end());
+  if (written !== cases) throw new Error('responses were deleted while the file was made');
+};
+
+/** Makes every text variable as wide as its longest text; gives the number of responses. */
+async function measure(variables: readonly Variable[], batches: AsyncIterable<readonly ResponseRecord[]>): Promise<number> {
+  const texts = variables.filter(({ width }) => width > 0);
+  let cases = 0;
+  for await (const batch of batches) {
+    for (const record of batch) for (const variable of texts) variable.width = Math.max(variable.width, Buffer.byteLength(String(variable.read(record))));
+    cases += batch.length;
+  }
+  return cases;
+}
+
+const codes = { end: 252, literal: 253, blanks: 254, missing: 255 } as const;
+const codesTogether = 8;
+const blanks = Buffer.alloc(8, ' ');
+
+/** Cases compressed by bytecodes: eight codes, then the units of eight bytes that no code stands for. */
+function createCases(variables: readonly Variable[]) {
+  const done = createBytes(1 << 20);
+  const literals = createBytes(64);
+  let block: number[] = [];
+  const code = (value: number) => {
+    block.push(value);
+    if (block.length === codesTogether) flush();
+  };
+  const flush = () => {
+    while (block.length < codesTogether) block.push(0);
+    for (const value of block) done.byte(value);
+    done.bytes(literals.take());
+    block = [];
+  };
+  const unit = (bytes: Uint8Array) => {
+    if (blanks.equals(bytes)) return code(codes.blanks);
+    literals.bytes(bytes);
+    code(codes.literal);
+  };
+  const number = (value: number | null) => {
+    if (value === null) return code(codes.missing);
+    const short = value + compressionBias;
+    if (Number.isInteger(value) && short >= 1 && short <= 251) return code(short);
+    literals.double(value);
+    code(codes.literal);
+  };
+  const layouts = variables.map((variable) => ({ variable, widths: segmentWidths(variable.width) }));
+  return {
+    add(record: ResponseRecord): void {
+      for (const { variable, widths } of layouts) {
+        const value = variable.read(record);
+        if (variable.width === 0) number(typeof value === 'number' ? value : null);
+        else for (const piece of piecesOf(Buffer.from(String(value ?? '')), widths)) unit(piece);
+      }
+    },
+    take: (): Buffer => done.take(),
+    end(): Buffer {
+      code(codes.end);
+      if (block.length > 0) flush();
+      return done.take();
+    },
+  };
+}
+
+/** Units of a text: every segment begins a new one and, but for the last, holds 255 bytes of it. */
+function* piecesOf(text: Buffer, widths: readonly number[]): Generator<Uint8Array> {
+  let at = 0;
+  for (const [index, width] of widths.entries()) {
+    const held = index < widths.length - 1 ? Math.min(width, text.length - at) : Math.min(text.length - at, width);
+    const padded = Buffer.alloc(unitsOf(width) * 8, ' ');
+    text.copy(padded, 0, at, at + held);
+    at += held;
+    for (let start = 0; start < padded.length; start += 8) yield padded.subarray(start, start + 8);
+  }
+}
