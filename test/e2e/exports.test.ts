@@ -103,7 +103,8 @@ describe('exports', () => {
     sheet.getRow(1).eachCell((cell, column) => void heads.set(cell.text, column));
     const cell = (heading: string, row = 2) => sheet.getRow(row).getCell(heads.get(heading) ?? 0);
     assert.ok(cell('submittedAt').value instanceof Date);
-    assert.equal(cell('isComplete').value, true);
+    assert.equal(cell('isComplete').value, 1);
+    assert.equal(cell('isComplete').numFmt, '"true";;"false"');
     assert.equal(cell('Which colour?').value, 'Red');
     assert.equal(cell('Which fruits? [Plum]').value, 0);
     assert.equal(cell('Your age?', 5).value, 23);

@@ -38,7 +38,7 @@ export function cellEnd({ type, answer }: FileColumn, styles: WorkbookTemplate['
     case 'number':
       return (value) => (typeof value === 'number' ? plain(value) : '');
     case 'boolean':
-      return (value) => (value === null ? '' : ` t="b"><v>${value === true ? 1 : 0}</v></c>`);
+      return (value) => (value === null ? '' : ` s="${styles.flag}"${plain(value === true ? 1 : 0)}`);
     case 'moment':
       return (value) => (typeof value === 'number' ? ` s="${styles.moment}"${plain((value - epochMs) / dayMs)}` : '');
     case 'date':

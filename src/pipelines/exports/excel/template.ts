@@ -20,12 +20,13 @@ export interface WorkbookTemplate {
   parts: { name: string; bytes: Buffer }[];
   /** Sheets of responses: what stands before and after the rows to come (from row 2). */
   sheets: { name: string; before: string; after: string }[];
-  /** The style of a moment, of a day and of a time of day. */
-  styles: { moment: string; date: string; time: string };
+  /** The styles of a moment, a day, a time of day, and a yes or no. */
+  styles: Record<keyof typeof formats, string>;
 }
 
 const responsesName = 'Responses';
-const formats = { moment: 'yyyy-mm-dd hh:mm:ss.000', date: 'yyyy-mm-dd', time: 'hh:mm:ss' };
+// A flag is a number that is shown as a word: some programs read cells of the boolean type as the formula TRUE().
+const formats = { moment: 'yyyy-mm-dd hh:mm:ss.000', date: 'yyyy-mm-dd', time: 'hh:mm:ss', flag: '"true";;"false"' };
 
 /** Lets exceljs make the workbook with its summary, heads and styles; only rows of responses are left to be streamed into it. */
 export async function makeTemplate(options: TemplateOptions): Promise<WorkbookTemplate> {
@@ -66,9 +67,9 @@ function addResponses(workbook: exceljs.Workbook, { columns }: Layout, number: n
 function split(xml: string): { before: string; after: string; styles: WorkbookTemplate['styles'] } {
   const found = /<row r="2"[^>]*>(.*?)<\/row>/s.exec(xml);
   if (!found) throw new Error('the sheet has no row of styles');
-  const [moment = '', date = '', time = ''] = [...(found[1] ?? '').matchAll(/ s="(\d+)"/g)].map((match) => match[1] ?? '');
+  const [moment = '', date = '', time = '', flag = ''] = [...(found[1] ?? '').matchAll(/ s="(\d+)"/g)].map((match) => match[1] ?? '');
   const before = xml.slice(0, found.index).replace(/<dimension [^>]*\/>/, '');
-  return { before, after: xml.slice(found.index + found[0].length), styles: { moment, date, time } };
+  return { before, after: xml.slice(found.index + found[0].length), styles: { moment, date, time, flag } };
 }
 
 function addSummary(workbook: exceljs.Workbook, { title, createdAt, summary }: TemplateOptions): void {
