@@ -69,7 +69,8 @@ describe('webhooks', () => {
   it('tell of a saved response once, and of its completion once', async () => {
     const receiver = await receiverOf();
     const survey = await openSurvey({ status: 'ACTIVE' });
-    const hook = await admin.create('/webhooks', { url: receiver.url, events: allEvents, surveyId: survey.id });
+    // Not survey.published: that of the creation above may still be on its way.
+    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['response.submitted', 'response.completed'], surveyId: survey.id });
     // A delivery may be made twice, under the same id; an event must not.
     const told = () => new Set(receiver.received.map(({ id }) => id)).size;
     const saved = await survey.submit({ isComplete: false });
