@@ -10,7 +10,7 @@ import { startService } from '../test/support/service.ts';
 import { machineLine, option } from './support/machine.ts';
 
 /**
- * Files of one survey of twenty questions: `--responses N` (default 1,000,000), each asked for over HTTP and made by the service as for
+ * Files of one survey of twenty questions: `--responses N` (default 1,000,000), `--formats=CSV,PDF` (default all), each asked for over HTTP and made by the service as for
  * anybody, timed from the request to COMPLETED. The limit is ClickHouse's own CSVWithNames of the same rows and codes in the same run.
  * Memory is the peak of the process that makes the file less what an empty export takes. Then a PDF of fifty questions.
  */

@@ -15,7 +15,7 @@ export type ExportReport = { kind: 'completed' } | { kind: 'not wanted' } | { ki
 
 const mostHeapMegabytes = 512;
 /** Rows die young: with room for a span of them the collector has little to move. */
-const youngHeapMegabytes = 32;
+const youngHeapMegabytes = 16;
 
 /** Makes the file in a process of its own; the signal ends that process. */
 export function makeInProcess(order: ExportOrder, signal: AbortSignal): Promise<ExportReport> {

@@ -3,7 +3,7 @@ import type { FileColumn } from './layout.ts';
 import type { Writer } from './writer.ts';
 
 /** Rows of a row group: as many as are held in memory. */
-const groupRows = 20_000;
+const groupRows = 10_000;
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
