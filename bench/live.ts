@@ -1,4 +1,4 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { adminClient, type Client } from '../test/support/client.ts';
 import { adminEmail, adminPassword, startService, type RunningService } from '../test/support/service.ts';
 import { openReceiver, type Receiver } from './support/live-receivers.ts';
 import { postBytes } from './support/load.ts';
+import { portOf } from './support/peer.ts';
 import { machineLine, option } from './support/machine.ts';
 
 /**
@@ -182,13 +183,6 @@ async function measurePublish(bytes: number, burst: number): Promise<number> {
   } finally {
     child.disconnect();
   }
-}
-
-function portOf(child: ChildProcess): Promise<number> {
-  return new Promise((resolve, reject) => {
-    child.once('message', (message: { port: number }) => resolve(message.port));
-    child.once('exit', (code) => reject(new Error(`the peer ended with code ${code ?? 'none'}`)));
-  });
 }
 
 async function until(isTrue: () => boolean, withinMs: number): Promise<void> {

@@ -1,10 +1,11 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { mkdtempSync, chmodSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readSettings } from '../src/settings.ts';
 import { createShards } from '../src/stores/redis/shards.ts';
+import { portOf } from './support/peer.ts';
 import { machineLine, option } from './support/machine.ts';
 import { runLoad, postBytes, type LoadResult } from './support/load.ts';
 import { startBenchService, type BenchService, type BenchSurvey } from './support/service.ts';
@@ -71,13 +72,6 @@ async function measurePeer(name: string, request: Buffer, env: Record<string, st
   } finally {
     child.disconnect();
   }
-}
-
-function portOf(child: ChildProcess): Promise<number> {
-  return new Promise((resolve, reject) => {
-    child.once('message', (message: { port: number }) => resolve(message.port));
-    child.once('exit', (code) => reject(new Error(`the peer ended with code ${code ?? 'none'}`)));
-  });
 }
 
 function line(name: string, result: LoadResult): void {

@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { readPieces } from '../stores/file-pieces.ts';
 import type { Call, Outcome } from './route.ts';
 
 type Header = readonly [string, string];
@@ -34,7 +34,7 @@ export function replyWithFile(call: Pick<Call, 'header' | 'reply' | 'replyHeader
   const { first, last } = range === 'whole' ? { first: 0, last: file.size - 1 } : range;
   const headers: Header[] = [['content-type', file.mediaType], ['content-disposition', attachment(file.fileName)], ...standing];
   if (range !== 'whole') headers.push(['content-range', `bytes ${first}-${last}/${file.size}`]);
-  return { kind: 'stream', status: range === 'whole' ? 200 : 206, headers, source: 'path' in file ? bytesOf(file.path, first, last) : file.read(first, last), totalBytes: last - first + 1 };
+  return { kind: 'stream', status: range === 'whole' ? 200 : 206, headers, source: 'path' in file ? readPieces(file.path, first, last) : file.read(first, last), totalBytes: last - first + 1 };
 }
 
 function namesTag(header: string | undefined, etag: string): boolean {
@@ -61,21 +61,4 @@ export function attachment(fileName: string): string {
   const plain = fileName.normalize('NFKD').replace(/\p{M}/gu, '').replace(/[^A-Za-z0-9._ -]+/g, '_');
   const coded = encodeURIComponent(fileName.toWellFormed()).replace(/['()*!]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
   return `attachment; filename="${plain}"; filename*=UTF-8''${coded}`;
-}
-
-const pieceBytes = 256 * 1024;
-
-async function* bytesOf(path: string, first: number, last: number): AsyncGenerator<Uint8Array> {
-  const file = await open(path, 'r');
-  try {
-    for (let at = first; at <= last; ) {
-      const piece = Buffer.allocUnsafe(Math.min(pieceBytes, last - at + 1));
-      const { bytesRead } = await file.read(piece, 0, piece.length, at);
-      if (bytesRead === 0) throw new Error('the file is shorter than it was');
-      at += bytesRead;
-      yield piece.subarray(0, bytesRead);
-    }
-  } finally {
-    await file.close();
-  }
 }

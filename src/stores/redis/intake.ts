@@ -110,8 +110,6 @@ export function createIntake({ redis: plain, shards, metrics }: { redis: Redis; 
       return (await guarded(redis.announceSurvey(key, facts.revision, facts.quota ?? '', facts.codePositions, facts.total, facts.completed))) === 1;
     },
 
-    isKnown: async (surveyId: string): Promise<boolean> => (await guarded(redis.exists(surveyKey(shards.of(surveyId), surveyId)))) === 1,
-
     /** Exact counts of accepted responses; undefined when the intake does not know the survey. */
     counts: async (surveyId: string): Promise<{ total: number; completed: number } | undefined> => {
       const [total, completed] = await guarded(redis.hmget(surveyKey(shards.of(surveyId), surveyId), 'total', 'completed'));

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, open, opendir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readPieces } from '../file-pieces.ts';
 import type { UploadStorage } from './storage.ts';
 
 const partEnding = '.part';
-const pieceBytes = 256 * 1024;
 
 /**
  * Uploads in a folder of the data directory, 256 folders deep by the id's last two digits. Written under a name of its own, synced, then
@@ -63,21 +63,6 @@ async function syncFolder(folder: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
-  }
-}
-
-async function* readPieces(path: string, first: number, last: number): AsyncGenerator<Uint8Array> {
-  const file = await open(path, 'r');
-  try {
-    for (let at = first; at <= last; ) {
-      const piece = Buffer.allocUnsafe(Math.min(pieceBytes, last - at + 1));
-      const { bytesRead } = await file.read(piece, 0, piece.length, at);
-      if (bytesRead === 0) throw new Error('the file is shorter than it was');
-      at += bytesRead;
-      yield piece.subarray(0, bytesRead);
-    }
-  } finally {
-    await file.close();
   }
 }
 
