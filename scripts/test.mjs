@@ -1,12 +1,12 @@
 // npm test [-- group | part of a file name …]: sets everything up, starts one set of stores and runs the tests group by group.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { prepare, root, stop } from './prepare.mjs';
 
 const groups = {
-  unit: { concurrency: availableParallelism(), needsStores: false },
+  // Pure tests share one process: most of a file's time would go into loading what the others load too.
+  unit: { isOneProcess: true, needsStores: false },
   integration: { concurrency: 1, needsStores: true },
   e2e: { concurrency: 1, needsStores: true },
   chaos: { concurrency: 1, needsStores: true },
@@ -58,8 +58,9 @@ async function startStores() {
   return sharedStores();
 }
 
-function runTests({ files, concurrency }) {
-  const options = ['--enable-source-maps', '--test', '--test-reporter=spec', `--test-concurrency=${concurrency}`];
+function runTests({ files, concurrency, isOneProcess = false }) {
+  const how = isOneProcess ? [join(root, 'scripts', 'load-tests.mjs')] : ['--test', `--test-concurrency=${concurrency}`];
+  const options = ['--enable-source-maps', '--test-reporter=spec', ...how];
   return new Promise((resolve) => {
     child = spawn(process.execPath, [...options, ...files], { cwd: root, stdio: 'inherit' });
     child.once('error', () => resolve(1));

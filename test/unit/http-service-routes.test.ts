@@ -86,6 +86,7 @@ describe('health', () => {
     },
     others: { clickhouse: () => state.clickhouse(), postgres: async () => 1 },
     nowMs: () => state.nowMs,
+    patienceMs: 60,
   };
   let server: Server;
   before(async () => {
@@ -118,7 +119,7 @@ describe('health', () => {
     state.clickhouse = async () => 'Ok.';
   });
 
-  it('is not ready while the intake fails, or does not write in half a second', async () => {
+  it('is not ready while the intake fails, or does not write in time', async () => {
     state.intake = async () => {
       throw new Error('READONLY');
     };
@@ -129,7 +130,7 @@ describe('health', () => {
     const slow = await askAnew();
     assert.deepEqual([slow.status, slow.body.details.checks.intake], [503, 'timed out']);
     const tookMs = performance.now() - startedAt;
-    assert.ok(tookMs >= 490 && tookMs < 1500, `${tookMs} ms`);
+    assert.ok(tookMs >= 55 && tookMs < 1500, `${tookMs} ms`);
     state.intake = async () => 'OK';
   });
 

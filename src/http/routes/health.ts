@@ -14,9 +14,11 @@ export interface HealthRoutesDeps {
   /** What the service can take submissions without: name → a question that settles when it answers. */
   others: Readonly<Record<string, () => Promise<unknown>>>;
   nowMs(): number;
+  /** How long a store may take to answer. */
+  patienceMs?: number;
 }
 
-const patienceMs = 500;
+const usualPatienceMs = 500;
 /** However often it is asked, the stores are asked once in this time. */
 const freshMs = 500;
 
@@ -36,6 +38,7 @@ function liveRoute(): Route {
 }
 
 function readyRoute(deps: HealthRoutesDeps): Route {
+  const { patienceMs = usualPatienceMs } = deps;
   const look = fresh(deps, () => lookAround(deps));
   return route({
     method: 'GET', path: '/health/ready', tag: 'Service', summary: 'Whether submissions are taken',
@@ -62,12 +65,12 @@ function reasonAgainst(checks: Readonly<Record<string, Result>>): keyof typeof r
   return checks['room'] === 'ok' ? undefined : 'INTAKE_FULL';
 }
 
-async function lookAround({ writeToIntake, others }: HealthRoutesDeps): Promise<Record<string, Result>> {
+async function lookAround({ writeToIntake, others, patienceMs = usualPatienceMs }: HealthRoutesDeps): Promise<Record<string, Result>> {
   const questions = Object.entries({ intake: writeToIntake, ...others });
-  return Object.fromEntries(await Promise.all(questions.map(async ([name, ask]) => [name, await resultOf(ask)] as const)));
+  return Object.fromEntries(await Promise.all(questions.map(async ([name, ask]) => [name, await resultOf(ask, patienceMs)] as const)));
 }
 
-async function resultOf(ask: () => Promise<unknown>): Promise<Result> {
+async function resultOf(ask: () => Promise<unknown>, patienceMs: number): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const patience = new Promise<Result>((resolve) => {
     timer = setTimeout(() => resolve('timed out'), patienceMs);
