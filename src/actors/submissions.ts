@@ -96,7 +96,7 @@ export function createSubmissions(deps: SubmissionsDeps) {
   return async (request: SubmissionRequest): Promise<SubmissionOutcome> => {
     const pressure = deps.pressure();
     if (pressure) return { kind: 'refused', problem: pressure, standing: undefined };
-    const limitKey = `${request.surveyId}:${deps.secrets.disguise(request.address)}`;
+    const caller = deps.secrets.disguise(request.address);
     const digest = digestOf(request);
     const ownId = deps.newId();
     let standing: SubmissionStanding | undefined;
@@ -108,7 +108,7 @@ export function createSubmissions(deps: SubmissionsDeps) {
       const plan = planned instanceof Promise ? await planned : planned;
       const limit = held.survey.submissionRateLimit ?? deps.submitLimit;
       const result = await deps.intake.append({
-        surveyId: request.surveyId, revision: held.survey.revision, limitKey: standing ? '' : limitKey, limit, refusal: plan.problem ? 'x' : '',
+        surveyId: request.surveyId, revision: held.survey.revision, caller: standing ? '' : caller, limit, refusal: plan.problem ? 'x' : '',
         idempotencyKey: request.idempotencyKey ?? '', digest, isComplete: plan.isComplete, responseId: plan.responseId, seen: plan.seen,
         row: plan.row, reply: plan.reply, state: plan.state,
       });

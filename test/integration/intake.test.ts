@@ -37,7 +37,7 @@ describe('the intake script', () => {
 
   function appendix(surveyId: string, more: Partial<Appendix> = {}): Appendix {
     return {
-      surveyId, revision: 1, limitKey: '', limit: 60, refusal: '', idempotencyKey: '', digest: '', isComplete: true, responseId: newId(), seen: null,
+      surveyId, revision: 1, caller: '', limit: 60, refusal: '', idempotencyKey: '', digest: '', isComplete: true, responseId: newId(), seen: null,
       row: '["row"]', reply: '{"reply":1}', state: '', ...more,
     };
   }
@@ -58,14 +58,48 @@ describe('the intake script', () => {
   it('accepts exactly the quota, however many come at once, and says once that it is filled', async () => {
     const surveyId = await survey({ quota: 50 });
     const before = await stream.newest(shards.of(surveyId));
-    const results = await Promise.all(Array.from({ length: 400 }, () => intake.append(appendix(surveyId))));
+    const results = await Promise.all(Array.from({ length: 400 }, (_, n) => intake.append(appendix(surveyId, { row: `[${n}]` }))));
     const count = (code: string) => results.filter((result) => result.code === code).length;
     assert.equal(count('ACCEPTED'), 49);
     assert.equal(count('FILLED'), 1);
     assert.equal(count('QUOTA'), 350);
     const entries = await stream.readAfter(shards.of(surveyId), before, 1000);
     assert.deepEqual(entries.flatMap((entry) => entry.filled), [surveyId]);
+    const accepted = results.flatMap(({ code }, n) => (code === 'ACCEPTED' || code === 'FILLED' ? [`[${n}]`] : []));
+    assert.deepEqual(entries.flatMap((entry) => entry.rows.toString().split('\n')), accepted);
+    assert.equal(entries.reduce((sum, entry) => sum + entry.count, 0), 50);
     assert.deepEqual(await intake.counts(surveyId), { total: 50, completed: 50 });
+  });
+
+  it('tells the submissions of a tick apart by survey, caller and kind', async () => {
+    const [free, full, strict] = await Promise.all([survey(), survey({ quota: 1 }), survey()]);
+    const caller = { caller: 'me', limit: 2 };
+    const results = await Promise.all([
+      intake.append(appendix(strict, { ...caller, row: '[0]' })),
+      intake.append(appendix(full, { row: '[1]' })),
+      intake.append(appendix(strict, { ...caller, idempotencyKey: 'k', digest: 'd', row: '[2]' })),
+      intake.append(appendix(free, { caller: 'other', limit: 2, row: '[3]' })),
+      intake.append(appendix(strict, { ...caller, row: '[4]' })),
+      intake.append(appendix(full, { row: '[5]' })),
+      intake.append(appendix(free, { revision: 9, row: '[6]' })),
+      intake.append(appendix(strict, { ...caller, caller: 'you', row: '[7]' })),
+    ]);
+    // Those that travel together are counted before one that travels by itself.
+    assert.deepEqual(results.map(({ code }) => code), ['ACCEPTED', 'FILLED', 'LIMITED', 'ACCEPTED', 'ACCEPTED', 'QUOTA', 'STALE', 'ACCEPTED']);
+    assert.deepEqual(results.map(({ remaining }) => remaining), [1, -1, 0, 1, 0, -1, -1, 1]);
+    assert.deepEqual(await intake.counts(strict), { total: 3, completed: 3 });
+    assert.deepEqual(await intake.counts(full), { total: 1, completed: 1 });
+    assert.deepEqual(await intake.counts(free), { total: 1, completed: 1 });
+  });
+
+  it('lets as many of a caller’s submissions in a tick pass as its limit has left, and keeps their rows', async () => {
+    const surveyId = await survey();
+    const before = await stream.newest(shards.of(surveyId));
+    const send = (n: number) => intake.append(appendix(surveyId, { caller: 'me', limit: 5, row: `[${n}]` }));
+    const results = [...(await Promise.all([0, 1, 2].map(send))), ...(await Promise.all([3, 4, 5, 6].map(send)))];
+    assert.deepEqual(results.map(({ code, remaining }) => [code, remaining]), [...[4, 3, 2, 1, 0].map((left) => ['ACCEPTED', left]), ['LIMITED', 0], ['LIMITED', 0]]);
+    const entries = await stream.readAfter(shards.of(surveyId), before, 10);
+    assert.deepEqual(entries.map((entry) => entry.rows.toString()), ['[0]\n[1]\n[2]', '[3]\n[4]']);
   });
 
   it('gives partial responses no seat', async () => {
@@ -115,7 +149,7 @@ describe('the intake script', () => {
 
   it('lets exactly the limit pass in a window and says how much is left', async () => {
     const surveyId = await survey();
-    const results = await Promise.all(Array.from({ length: 100 }, () => intake.append(appendix(surveyId, { limitKey: `${surveyId}:me`, limit: 60 }))));
+    const results = await Promise.all(Array.from({ length: 100 }, () => intake.append(appendix(surveyId, { caller: 'me', limit: 60 }))));
     assert.equal(results.filter((result) => result.code === 'ACCEPTED').length, 60);
     assert.equal(results.filter((result) => result.code === 'LIMITED').length, 40);
     assert.deepEqual(results.slice(0, 3).map((result) => result.remaining), [59, 58, 57]);

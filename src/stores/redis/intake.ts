@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { assetPath } from '../../assets.ts';
 import { unavailable } from '../../errors.ts';
 import type { Metrics } from '../../metrics.ts';
+import { encodeBatch, type Waiting } from './append-call.ts';
 import { responseKey, surveyKey, type Shard, type Shards } from './shards.ts';
 
 /** One submission as the intake script takes it. */
@@ -10,8 +11,8 @@ export interface Appendix {
   surveyId: string;
   /** The revision that the submission was checked against. */
   revision: number;
-  /** '' = not to be counted (again). */
-  limitKey: string;
+  /** Who is counted under the survey's limit; '' = not to be counted (again). */
+  caller: string;
   limit: number;
   /** A refusal that was found before; the script still counts the limit and looks for a replay. */
   refusal: string;
@@ -28,8 +29,6 @@ export interface Appendix {
 
 export type AppendCode =
   | 'ACCEPTED' | 'FILLED' | 'REPLAY' | 'MISMATCH' | 'LIMITED' | 'STALE' | 'REFUSED' | 'QUOTA' | 'CHANGED' | 'COMPLETE' | 'UNKNOWN';
-
-const codes: readonly AppendCode[] = ['ACCEPTED', 'FILLED', 'REPLAY', 'MISMATCH', 'LIMITED', 'STALE', 'REFUSED', 'QUOTA', 'CHANGED', 'COMPLETE', 'UNKNOWN'];
 
 export interface AppendResult {
   code: AppendCode;
@@ -64,12 +63,6 @@ export const doneTtlSeconds = 48 * 3600;
 export const openTtlSeconds = 30 * 24 * 3600;
 const batchesInFlight = 2;
 const largestBatch = 1000;
-
-interface Waiting {
-  appendix: Appendix;
-  resolve(result: AppendResult): void;
-  reject(error: unknown): void;
-}
 
 type IntakeRedis = Redis & {
   appendBatch(stream: string, ...args: (string | number)[]): Promise<string[]>;
@@ -163,10 +156,11 @@ function createLane(redis: IntakeRedis, shard: Shard, metrics: Pick<Metrics, 'co
 
   const send = async (batch: Waiting[]): Promise<void> => {
     const startedAt = performance.now();
+    const call = encodeBatch(batch);
     try {
-      const results = await redis.appendBatch(shard.stream, ...encodeBatch(shard, batch));
+      const results = await redis.appendBatch(shard.stream, shard.prefix, limitWindowMs, doneTtlSeconds, openTtlSeconds, ...call.fields);
       metrics.committed(batch.length, (performance.now() - startedAt) / 1000);
-      for (const [index, item] of batch.entries()) settle(item, results[index]);
+      call.settle(results);
     } catch (error) {
       const problem = unavailable('Responses cannot be stored durably right now', 2, error);
       for (const item of batch) item.reject(problem);
@@ -180,38 +174,4 @@ function createLane(redis: IntakeRedis, shard: Shard, metrics: Pick<Metrics, 'co
       isScheduled = true;
       setImmediate(flush);
     });
-}
-
-const isPlain = (item: Appendix): boolean => item.refusal === '' && item.idempotencyKey === '' && item.isComplete && item.seen === null && item.state === '';
-
-/** Reads `code remaining resetMs text`. */
-function settle(item: Waiting, result: string | undefined): void {
-  if (result === undefined) return item.reject(new Error('the intake script answered short'));
-  const first = result.indexOf(' ');
-  const second = result.indexOf(' ', first + 1);
-  const third = result.indexOf(' ', second + 1);
-  const code = codes[Number(result.slice(0, first))];
-  if (!code) return item.reject(new Error('the intake script answered with an unknown code'));
-  item.resolve({ code, remaining: Number(result.slice(first + 1, second)), resetMs: Number(result.slice(second + 1, third)), text: result.slice(third + 1) });
-}
-
-function encodeBatch(shard: Shard, batch: readonly Waiting[]): (string | number)[] {
-  const surveys = new Map<string, number>();
-  const heads: (string | number)[] = [];
-  const fields: (string | number)[] = [];
-  for (const { appendix: item } of batch) {
-    // Two revisions of one survey may meet in a batch while it is being changed: each pair is looked at by itself.
-    const name = `${item.surveyId} ${item.revision}`;
-    let index = surveys.get(name);
-    if (index === undefined) {
-      index = surveys.size + 1;
-      surveys.set(name, index);
-      heads.push(item.surveyId, item.revision);
-    }
-    fields.push(index, item.limitKey, item.limit, item.row);
-    // Most submissions are whole, carry no key and are not refused: they need no more than these four.
-    if (isPlain(item)) fields.push('');
-    else fields.push('+', item.refusal, item.idempotencyKey, item.digest, item.isComplete ? '1' : '0', item.responseId, item.seen === null ? '' : item.seen, item.reply, item.state);
-  }
-  return [shard.prefix, limitWindowMs, doneTtlSeconds, openTtlSeconds, surveys.size, ...heads, ...fields];
 }

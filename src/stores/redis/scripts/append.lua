@@ -1,10 +1,14 @@
 -- Takes all submissions of one tick for one shard: limit, idempotency, state, quota and the stream entry, all or nothing each.
 -- KEYS[1] the shard's stream. ARGV: prefix, window of the limit in ms, seconds to keep done / open responses' state,
---   number of surveys, (survey id, expected revision) each, then five fields a submission:
---   1 survey index (from 1) · 2 limit key ('' = already counted) · 3 limit · 4 row · 5 '' = a whole response under a new id, nothing else,
---   or '+' and eight more: 6 refusal ('' = none) · 7 idempotency key ('' = none) · 8 digest of the body · 9 isComplete '1'/'0'
+--   number of surveys, (survey id, expected revision) each, then
+--   either a group of whole responses under new ids from one caller, of which nothing need be remembered, five fields:
+--   1 survey index (from 1) · 2 caller to count the limit under ('' = already counted) · 3 limit · 4 rows, a line each · 5 how many
+--   or a submission by itself, thirteen fields: the first four as above with one row, then
+--   5 '+' · 6 refusal ('' = none) · 7 idempotency key ('' = none) · 8 digest of the body · 9 isComplete '1'/'0'
 --   10 response id · 11 versions seen ('' = a new id of our own that keeps no state) · 12 reply · 13 state to keep for resuming ('' = none)
--- Returns for each: 'code remaining ms-until-the-window-ends text'.
+-- Returns for each group 'ms-until-the-window-ends counted passed accepted code isFilled': of its submissions, in order, those past
+--   `passed` are over the limit, the first `accepted` are accepted (the last of them fills the quota if isFilled), `code` is for those between;
+--   for each single 'code remaining ms-until-the-window-ends text'.
 local prefix, windowMs, doneTtl, openTtl = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local ACCEPTED, FILLED, REPLAY, MISMATCH, LIMITED, STALE, REFUSED, QUOTA, CHANGED, COMPLETE, UNKNOWN = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 
@@ -20,7 +24,7 @@ for i = 1, tonumber(ARGV[5]) do
   at = at + 2
 end
 
-local rows, fillings, results, codes = {}, {}, {}, 0
+local rows, rowCount, fillings, results, codes = {}, 0, {}, {}, 0
 
 local function fill(survey)
   survey.isFilled = true
@@ -28,25 +32,52 @@ local function fill(survey)
   fillings[#fillings + 1] = survey.id
 end
 
--- Limit first: what follows may refuse, but it has been counted. Callers of one tick share the look at the window's end.
-local ends = {}
-local function countLimit(key, limit)
-  if key == '' then return -1, 0, false end
-  local name = prefix .. 'limit:' .. key
-  local count = redis.call('INCR', name)
-  if count == 1 then redis.call('PEXPIRE', name, windowMs) end
-  local left = ends[key] or redis.call('PTTL', name)
-  ends[key] = left
-  return math.max(0, limit - count), left, count > limit
+-- Limit first: what follows may refuse, but it has been counted. Gives the count after these and the window's end.
+local function countLimit(survey, caller, n)
+  if caller == '' then return -1, 0 end
+  local name = prefix .. 'limit:' .. survey.id .. ':' .. caller
+  local count = redis.call('INCRBY', name, n)
+  if count == n then
+    redis.call('PEXPIRE', name, windowMs)
+    return count, windowMs
+  end
+  return count, redis.call('PTTL', name)
+end
+
+local function firstLines(text, n)
+  local at = 0
+  for _ = 1, n do at = string.find(text, '\n', at + 1, true) end
+  return string.sub(text, 1, at - 1)
+end
+
+local function acceptGroup(survey, passed, n, i)
+  if not survey.isKnown then return 0, UNKNOWN, 0 end
+  if not survey.isCurrent then return 0, STALE, 0 end
+  if survey.isFilled then return 0, QUOTA, 0 end
+  local seats = survey.quota and math.max(0, survey.quota - survey.completed - survey.newCompleted)
+  local accepted = seats and math.min(passed, seats) or passed
+  if accepted > 0 then
+    survey.newTotal, survey.newCompleted = survey.newTotal + accepted, survey.newCompleted + accepted
+    rows[#rows + 1] = accepted == n and ARGV[i + 3] or firstLines(ARGV[i + 3], accepted)
+    rowCount = rowCount + accepted
+    if survey.codes > codes then codes = survey.codes end
+  end
+  local isFilled = passed > 0 and accepted == seats
+  if isFilled then fill(survey) end
+  return accepted, QUOTA, (isFilled and accepted > 0) and 1 or 0
+end
+
+local function takeGroup(survey, i)
+  local n, limit = tonumber(ARGV[i + 4]), tonumber(ARGV[i + 2])
+  local count, left = countLimit(survey, ARGV[i + 1], n)
+  local passed = count < 0 and n or math.max(0, math.min(n, limit - count + n))
+  local accepted, code, isFilled = acceptGroup(survey, passed, n, i)
+  return left .. ' ' .. count .. ' ' .. passed .. ' ' .. accepted .. ' ' .. code .. ' ' .. isFilled
 end
 
 local function decide(survey, i)
-  local isPlain = ARGV[i + 4] == ''
-  local idempotencyKey, digest, isComplete, responseId, seen, reply, state = '', '', true, '', '', '', ''
-  if not isPlain then
-    idempotencyKey, digest, isComplete, responseId, seen = ARGV[i + 6], ARGV[i + 7], ARGV[i + 8] == '1', ARGV[i + 9], ARGV[i + 10]
-    reply, state = ARGV[i + 11], ARGV[i + 12]
-  end
+  local idempotencyKey, digest, isComplete, responseId, seen = ARGV[i + 6], ARGV[i + 7], ARGV[i + 8] == '1', ARGV[i + 9], ARGV[i + 10]
+  local reply, state = ARGV[i + 11], ARGV[i + 12]
   local idempotencyName = idempotencyKey ~= '' and (prefix .. 'idem:' .. survey.id .. ':' .. idempotencyKey)
   if idempotencyName then
     local known = redis.call('GET', idempotencyName)
@@ -67,7 +98,7 @@ local function decide(survey, i)
   end
   if not survey.isKnown then return UNKNOWN, '' end
   if not survey.isCurrent then return STALE, '' end
-  if not isPlain and ARGV[i + 5] ~= '' then return REFUSED, ARGV[i + 5] end
+  if ARGV[i + 5] ~= '' then return REFUSED, ARGV[i + 5] end
   if survey.isFilled then return QUOTA, '' end
   if survey.quota and survey.completed + survey.newCompleted >= survey.quota then
     fill(survey)
@@ -78,6 +109,7 @@ local function decide(survey, i)
   if isFirst then survey.newTotal = survey.newTotal + 1 end
   if isComplete then survey.newCompleted = survey.newCompleted + 1 end
   rows[#rows + 1] = ARGV[i + 3]
+  rowCount = rowCount + 1
   if survey.codes > codes then codes = survey.codes end
   if idempotencyName then redis.call('SET', idempotencyName, digest .. reply, 'EX', doneTtl) end
   if seen ~= '' or state ~= '' then
@@ -92,15 +124,24 @@ local function decide(survey, i)
   return ACCEPTED, ''
 end
 
-local n, i = 0, at
+local function takeSingle(survey, i)
+  local count, left = countLimit(survey, ARGV[i + 1], 1)
+  local limit = tonumber(ARGV[i + 2])
+  if count > limit then return LIMITED .. ' 0 ' .. left .. ' ' end
+  local code, text = decide(survey, i)
+  return code .. ' ' .. (count < 0 and -1 or limit - count) .. ' ' .. left .. ' ' .. text
+end
+
+local i = at
 while i <= #ARGV do
   local survey = surveys[tonumber(ARGV[i])]
-  local remaining, left, isOver = countLimit(ARGV[i + 1], tonumber(ARGV[i + 2]))
-  local code, text = LIMITED, ''
-  if not isOver then code, text = decide(survey, i) end
-  n = n + 1
-  results[n] = code .. ' ' .. remaining .. ' ' .. left .. ' ' .. text
-  i = i + (ARGV[i + 4] == '' and 5 or 13)
+  if ARGV[i + 4] == '+' then
+    results[#results + 1] = takeSingle(survey, i)
+    i = i + 13
+  else
+    results[#results + 1] = takeGroup(survey, i)
+    i = i + 5
+  end
 end
 
 local touched = {}
@@ -113,7 +154,7 @@ for i = 1, #surveys do
   end
 end
 
-if #rows > 0 or #fillings > 0 then
-  redis.call('XADD', KEYS[1], '*', 'n', #rows, 'codes', codes, 'surveys', table.concat(touched, ','), 'filled', table.concat(fillings, ','), 'rows', table.concat(rows, '\n'))
+if rowCount > 0 or #fillings > 0 then
+  redis.call('XADD', KEYS[1], '*', 'n', rowCount, 'codes', codes, 'surveys', table.concat(touched, ','), 'filled', table.concat(fillings, ','), 'rows', table.concat(rows, '\n'))
 end
 return results

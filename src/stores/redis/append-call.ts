@@ -1,0 +1,132 @@
+import type { AppendCode, Appendix, AppendResult } from './intake.ts';
+
+/** A submission on its way into the intake. */
+export interface Waiting {
+  appendix: Appendix;
+  resolve(result: AppendResult): void;
+  reject(error: unknown): void;
+}
+
+/** Submissions of one caller of which nothing need be remembered: the script takes them together. */
+interface Group {
+  limit: number;
+  members: Waiting[];
+  rows: string;
+}
+
+interface SurveyPart {
+  /** Counted from 1. */
+  index: number;
+  surveyId: string;
+  revision: number;
+  /** Groups by caller. */
+  groups: Map<string, Group>;
+}
+
+/** The arguments of `append.lua` after the batch's own, and how to read its reply. */
+export interface AppendCall {
+  fields: (string | number)[];
+  /** Hands each result to whoever waits for it; throws when the reply is not what the script gives. */
+  settle(results: readonly string[]): void;
+}
+
+const codes: readonly AppendCode[] = ['ACCEPTED', 'FILLED', 'REPLAY', 'MISMATCH', 'LIMITED', 'STALE', 'REFUSED', 'QUOTA', 'CHANGED', 'COMPLETE', 'UNKNOWN'];
+
+/**
+ * Puts the submissions of a tick into as few arguments as can be. Most are whole, carry no key and are not refused: those of one
+ * survey and caller travel as one text of many lines, and the script decides about all of them with a few numbers.
+ */
+export function encodeBatch(batch: readonly Waiting[]): AppendCall {
+  const parts = createParts();
+  const singles: (string | number)[] = [];
+  const single: Waiting[] = [];
+  for (const item of batch) {
+    const { appendix } = item;
+    const part = parts.of(appendix);
+    if (isPlain(appendix)) addToGroup(part, item);
+    else {
+      single.push(item);
+      singles.push(
+        part.index, appendix.caller, appendix.limit, appendix.row, '+', appendix.refusal, appendix.idempotencyKey, appendix.digest, appendix.isComplete ? '1' : '0',
+        appendix.responseId, appendix.seen === null ? '' : appendix.seen, appendix.reply, appendix.state,
+      );
+    }
+  }
+  const fields: (string | number)[] = [parts.all.length];
+  for (const { surveyId, revision } of parts.all) fields.push(surveyId, revision);
+  const groups: Group[] = [];
+  for (const part of parts.all)
+    for (const [caller, group] of part.groups) {
+      groups.push(group);
+      fields.push(part.index, caller, group.limit, group.rows, group.members.length);
+    }
+  fields.push(...singles);
+  return { fields, settle: (results) => settleAll(groups, single, results) };
+}
+
+const isPlain = (item: Appendix): boolean => item.refusal === '' && item.idempotencyKey === '' && item.isComplete && item.seen === null && item.state === '';
+
+/** The surveys of a batch. Two revisions of one may meet while it is being changed: each is looked at by itself. */
+function createParts() {
+  const all: SurveyPart[] = [];
+  const byName = new Map<string, SurveyPart>();
+  let last: SurveyPart | undefined;
+  return {
+    all,
+    of({ surveyId, revision }: Appendix): SurveyPart {
+      if (last?.revision === revision && last.surveyId === surveyId) return last;
+      const name = `${surveyId} ${revision}`;
+      last = byName.get(name);
+      if (!last) {
+        last = { index: all.length + 1, surveyId, revision, groups: new Map() };
+        all.push(last);
+        byName.set(name, last);
+      }
+      return last;
+    },
+  };
+}
+
+function addToGroup(part: SurveyPart, item: Waiting): void {
+  const { caller, limit, row } = item.appendix;
+  const group = part.groups.get(caller);
+  if (!group) part.groups.set(caller, { limit, members: [item], rows: row });
+  else {
+    group.members.push(item);
+    group.rows += `\n${row}`;
+  }
+}
+
+function settleAll(groups: readonly Group[], singles: readonly Waiting[], results: readonly string[]): void {
+  if (results.length !== groups.length + singles.length) throw new Error('the intake script answered short');
+  for (const [index, group] of groups.entries()) settleGroup(group, results[index] ?? '');
+  for (const [index, item] of singles.entries()) settleSingle(item, results[groups.length + index] ?? '');
+}
+
+/** Reads `left counted passed accepted code isFilled`. */
+function settleGroup({ limit, members }: Group, result: string): void {
+  const [left = 0, counted = 0, passed = 0, accepted = 0, code = -1, isFilled = 0] = result.split(' ').map(Number);
+  const between = codeOf(code);
+  const before = counted - members.length;
+  for (const [index, { resolve }] of members.entries())
+    resolve({
+      code: index < accepted ? (isFilled === 1 && index === accepted - 1 ? 'FILLED' : 'ACCEPTED') : index < passed ? between : 'LIMITED',
+      remaining: counted < 0 ? -1 : Math.max(0, limit - before - index - 1), resetMs: left, text: '',
+    });
+}
+
+/** Reads `code remaining left text`. */
+function settleSingle({ resolve }: Waiting, result: string): void {
+  const first = result.indexOf(' ');
+  const second = result.indexOf(' ', first + 1);
+  const third = result.indexOf(' ', second + 1);
+  resolve({
+    code: codeOf(Number(result.slice(0, first))), remaining: Number(result.slice(first + 1, second)), resetMs: Number(result.slice(second + 1, third)), text: result.slice(third + 1),
+  });
+}
+
+function codeOf(number: number): AppendCode {
+  const code = codes[number];
+  if (!code) throw new Error('the intake script answered with an unknown code');
+  return code;
+}
