@@ -1,12 +1,24 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { AggregatorRegistry, Counter, Gauge, Histogram, Registry, collectDefaultMetrics, type MetricObjectWithValues, type MetricValue } from 'prom-client';
+
+/** The figures of one process at a moment; they can be sent to another one. */
+export type Figures = MetricObjectWithValues<MetricValue<string>>[];
+
+export const figuresMediaType: string = Registry.PROMETHEUS_CONTENT_TYPE;
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Every figure that the service shows under /metrics; names are the public interface. */
-export function createMetrics() {
+/**
+ * Every figure that the service shows under /metrics; names are the public interface. What the service does is summed over its
+ * processes; what a process needs for it (memory, processor, delays) carries its name in the label `process`.
+ */
+export function createMetrics(processName = 'main') {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
   const registers = [registry];
+  const ownRegistry = new Registry();
+  ownRegistry.setDefaultLabels({ process: processName });
+  collectDefaultMetrics({ register: ownRegistry });
+  let served = 0;
+  new Gauge({ name: 'http_process_requests', help: 'Requests that a process has answered since its start', registers: [ownRegistry], collect() { this.set(served); } });
   const requests = new Histogram({ name: 'http_request_seconds', help: 'Time from request to reply', labelNames: ['route', 'status'], buckets: secondsBuckets, registers });
   const refusals = new Counter({ name: 'http_refusals_total', help: 'Replies with an error, by code', labelNames: ['code'], registers });
   const intake = new Counter({ name: 'intake_submissions_total', help: 'Submissions by outcome of the intake', labelNames: ['outcome'], registers });
@@ -29,8 +41,12 @@ export function createMetrics() {
   const liveLags = new Counter({ name: 'live_lagged_total', help: 'Times that a client was too slow', registers });
   const liveSkipped = new Counter({ name: 'live_lagged_events_total', help: 'Responses set aside for clients that were too slow', registers });
   return {
-    registry,
-    requested: (route: string, status: number, seconds: number) => requests.observe({ route, status }, seconds),
+    /** This process's figures. */
+    figures: async (): Promise<Figures> => [...(await registry.getMetricsAsJSON()), ...eachForItself(await ownRegistry.getMetricsAsJSON())],
+    requested(route: string, status: number, seconds: number) {
+      served += 1;
+      requests.observe({ route, status }, seconds);
+    },
     refused: (code: string) => refusals.inc({ code }),
     submitted: (outcome: string, count = 1) => intake.inc({ outcome }, count),
     committed(submissions: number, seconds: number) {
@@ -62,6 +78,16 @@ export function createMetrics() {
       webhookDisabled.set(disabled);
     },
   };
+}
+
+/** The figures of all processes in Prometheus' text format. */
+export function figuresText(figures: readonly Figures[]): Promise<string> {
+  return AggregatorRegistry.aggregate([...figures]).metrics();
+}
+
+/** Their labels keep them apart, so that adding up leaves them as they are; averages and omissions would not. */
+function eachForItself(figures: Figures): Figures {
+  return figures.map((figure) => ({ ...figure, aggregator: 'sum' as const }));
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;

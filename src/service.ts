@@ -5,7 +5,7 @@ import { createPasswords } from './auth/passwords.ts';
 import { createHttp } from './http/http.ts';
 import { newId } from './ids.ts';
 import type { Log } from './log.ts';
-import { createMetrics } from './metrics.ts';
+import { createMetrics, type Figures } from './metrics.ts';
 import { startJobs } from './pipelines/jobs.ts';
 import { createWorkers } from './pipelines/workers.ts';
 import { createSecrets, keptSecret } from './secrets.ts';
@@ -21,11 +21,17 @@ export interface ServiceOptions {
   roles: readonly Role[];
   log: Log;
   isPortShared: boolean;
+  /** Names this process in its figures. */
+  processName: string;
+  /** Asks all processes for their figures; undefined when they cannot be had. Left out, this process is the only one. */
+  figuresOfAll?(): Promise<readonly Figures[] | undefined>;
 }
 
 export interface Service {
   /** Set when this start made the first ADMIN and its password. */
   createdAdmin: { email: string; password: string } | undefined;
+  /** What this process has counted. */
+  figures(): Promise<Figures>;
   /** Begins to serve; gives the port, or 0 without the http role. */
   start(): Promise<number>;
   /** Stops taking work, lets what runs end within the deadline, closes the stores. */
@@ -38,7 +44,8 @@ const afterHttpMs = 4000;
 /** Puts one process of the service together from its roles: stores → actors → pipelines → http. */
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, urls, roles, log } = options;
-  const metrics = createMetrics();
+  const metrics = createMetrics(options.processName);
+  const figuresOfAll = async () => (await options.figuresOfAll?.()) ?? [await metrics.figures()];
   const secrets = createSecrets(settings.secretsKey ?? keptSecret(settings.dataDir, 'secrets-key'));
   const stores = await openStores({ urls, settings, log, metrics });
   const workers = createWorkers({ url: urls.redisJobs, log });
@@ -46,10 +53,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   await core.listen();
   const users = createUserStore(stores.sql);
   const created = await ensureFirstAdmin({ users, hash: createPasswords().hash, newId: () => newId() }, { email: settings.adminEmail, password: settings.adminPassword });
-  const http = roles.includes('http') ? await createHttp({ settings, stores, core, jobs: workers, metrics, secrets, log, isPortShared: options.isPortShared }) : undefined;
+  const http = roles.includes('http') ? await createHttp({ settings, stores, core, jobs: workers, metrics, secrets, log, isPortShared: options.isPortShared, figuresOfAll }) : undefined;
   const jobs = startJobs({ roles, stores, core, workers, secrets, urls, settings, metrics, log, name: `${hostname()}-${process.pid}-${newId().slice(-8)}` });
   return {
     createdAdmin: created.createdPassword === undefined ? undefined : { email: settings.adminEmail, password: created.createdPassword },
+    figures: metrics.figures,
     start: async () => (http ? http.listen(settings.host, settings.port) : 0),
     async stop(deadlineMs) {
       await http?.drain(deadlineMs - afterHttpMs);

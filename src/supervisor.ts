@@ -1,10 +1,13 @@
-import { fork, type ChildProcess } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { createLog, type Log } from './log.ts';
+import { freePort } from './processes/free-port.ts';
+import { createHttpProcesses } from './processes/http-processes.ts';
+import { createMainProcess } from './processes/main-process.ts';
 import { createService, type Service, type StoreUrls } from './service.ts';
 import { SettingsError, readSettings, type Settings } from './settings.ts';
 import { StartError, startEmbeddedStores, type EmbeddedStores } from './stores/embedded/stores.ts';
 
+/** The environment of an HTTP process, beside the settings. */
+const [workerUrls, workerName] = ['SURVEY_WORKER_URLS', 'SURVEY_WORKER_NAME'];
 const stopDeadlineMs = 10_000;
 const hardDeadlineMs = 15_000;
 
@@ -13,12 +16,13 @@ const hardDeadlineMs = 15_000;
  * SIGTERM or Ctrl-C. With WORKERS above 1 this process keeps ingest and jobs, and the HTTP processes share the port.
  */
 export async function startSupervisor(): Promise<void> {
-  const isWorker = process.env['SURVEY_WORKER_URLS'] !== undefined;
+  const isWorker = process.env[workerUrls] !== undefined;
+  let drainDelayMs = 0;
   let log: Log | undefined;
   const stopSteps: (() => Promise<void>)[] = [];
   const stop = once(async (signal: string) => {
     log?.info({ signal }, 'stopping');
-    setTimeout(() => process.exit(1), hardDeadlineMs).unref();
+    setTimeout(() => process.exit(1), hardDeadlineMs + drainDelayMs).unref();
     for (const step of stopSteps.reverse()) await step().catch((error: unknown) => log?.error({ err: error }, 'a step of the stop failed'));
     log?.info('stopped');
     process.exit(0);
@@ -26,7 +30,8 @@ export async function startSupervisor(): Promise<void> {
   listenForSignals(isWorker, stop);
   try {
     const settings = readSettings(process.env);
-    log = createLog(settings.logLevel, isWorker ? { part: 'http' } : {});
+    ({ drainDelayMs } = settings);
+    log = createLog(settings.logLevel, isWorker ? { part: process.env[workerName] } : {});
     watchForSurprises(log);
     await (isWorker ? startWorker(settings, log, stopSteps) : startAll(settings, log, stopSteps));
   } catch (error) {
@@ -65,18 +70,37 @@ async function startAll(settings: Settings, log: Log, stopSteps: StopSteps): Pro
   stopSteps.push(() => stores.stop());
   const urls = storeUrls(settings, stores);
   const isSpread = settings.workers > 1 && settings.roles.includes('http');
+  const port = isSpread ? await freePort(settings.host, settings.port) : settings.port;
   const roles = isSpread ? settings.roles.filter((role) => role !== 'http') : settings.roles;
-  const service = await createService({ settings, urls, roles, log, isPortShared: false });
+  const service = await createService({ settings, urls, roles, log, isPortShared: false, processName: 'main' });
   stopSteps.push(() => service.stop(stopDeadlineMs));
-  const port = isSpread ? await startWorkers(settings, urls, log, stopSteps) : await service.start();
-  printBanner(settings, service, port);
+  const listensOn = isSpread ? await startHttpProcesses({ settings: { ...settings, port }, urls, service, log }, stopSteps) : await service.start();
+  printBanner(settings, service, listensOn);
+}
+
+interface Spread {
+  settings: Settings;
+  urls: StoreUrls;
+  service: Service;
+  log: Log;
+}
+
+async function startHttpProcesses({ settings, urls, service, log }: Spread, stopSteps: StopSteps): Promise<number> {
+  const env = (name: string) => ({ [workerUrls]: JSON.stringify(urls), [workerName]: name, PORT: String(settings.port), DATA_DIR: settings.dataDir });
+  const processes = createHttpProcesses({ count: settings.workers, env, ownFigures: service.figures, log });
+  stopSteps.push(processes.stop);
+  return processes.start();
 }
 
 async function startWorker(settings: Settings, log: Log, stopSteps: StopSteps): Promise<void> {
-  const urls = JSON.parse(process.env['SURVEY_WORKER_URLS'] ?? '{}') as StoreUrls;
-  const service = await createService({ settings, urls, roles: ['http'], log, isPortShared: true });
+  const urls = JSON.parse(process.env[workerUrls] ?? '{}') as StoreUrls;
+  const main = createMainProcess();
+  const service = await createService({ settings, urls, roles: ['http'], log, isPortShared: true, processName: process.env[workerName] ?? 'http', figuresOfAll: main.figuresOfAll });
   stopSteps.push(() => service.stop(stopDeadlineMs));
-  process.send?.({ port: await service.start() });
+  main.tellFigures(service.figures);
+  const port = await service.start();
+  log.info({ port }, 'listening');
+  main.listening(port);
 }
 
 function storeUrls(settings: Settings, stores: EmbeddedStores): StoreUrls {
@@ -90,35 +114,6 @@ function storeUrls(settings: Settings, stores: EmbeddedStores): StoreUrls {
     postgres: given(settings.databaseUrl ?? stores.databaseUrl, 'DATABASE_URL'),
     clickhouse: settings.clickhouseUrls ?? [given(stores.clickhouseUrl, 'CLICKHOUSE_URL')],
   };
-}
-
-/** Forks the HTTP processes; one that dies is started again. Resolves with the port when all listen. */
-async function startWorkers(settings: Settings, urls: StoreUrls, log: Log, stopSteps: StopSteps): Promise<number> {
-  if (settings.port === 0) throw new StartError('PORT 0 cannot be shared by several WORKERS: name a port');
-  const children = new Set<ChildProcess>();
-  let isStopping = false;
-  const start = (): Promise<number> =>
-    new Promise((resolve, reject) => {
-      const child = fork(fileURLToPath(new URL('./main.js', import.meta.url)), { env: { ...process.env, SURVEY_WORKER_URLS: JSON.stringify(urls), WORKERS: '1', DATA_DIR: settings.dataDir } });
-      children.add(child);
-      child.once('message', (message: { port: number }) => resolve(message.port));
-      child.once('exit', (code) => {
-        children.delete(child);
-        reject(new StartError(`an HTTP process ended with code ${code ?? 'none'}`));
-        if (isStopping) return;
-        log.warn({ code }, 'an HTTP process died and is started again');
-        setTimeout(() => void start().catch(() => undefined), 500);
-      });
-    });
-  stopSteps.push(async () => {
-    isStopping = true;
-    await Promise.all([...children].map((child) => new Promise<void>((resolve) => {
-      child.once('exit', () => resolve());
-      child.kill('SIGTERM');
-    })));
-  });
-  const ports = await Promise.all(Array.from({ length: settings.workers }, start));
-  return ports[0] ?? settings.port;
 }
 
 function printBanner(settings: Settings, service: Service, port: number): void {

@@ -4,7 +4,7 @@ import type { Core } from '../actors/core.ts';
 import { assetPath } from '../assets.ts';
 import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Figures, Metrics } from '../metrics.ts';
 import type { JobSender } from '../pipelines/queues.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Settings } from '../settings.ts';
@@ -49,6 +49,8 @@ export interface HttpOptions {
   secrets: Secrets;
   log: Log;
   isPortShared: boolean;
+  /** The figures of all processes, for /metrics. */
+  figuresOfAll(): Promise<readonly Figures[]>;
 }
 
 /** The interface of one process: people, routes, limits, server. */
@@ -61,7 +63,8 @@ export async function createHttp(options: HttpOptions) {
     surveys: stores.surveys,
     lookups: { responseId: async (responseId) => (await core.reading.find(responseId))?.surveyId, exportId: stores.exports.surveyOf, uploadId: core.uploads.surveyOf },
   });
-  const rootRoutes = createRootRoutes(options, people, limits, () => server.isDraining);
+  let isStopping = false;
+  const rootRoutes = createRootRoutes(options, people, limits, () => isStopping);
   const addressOf = createAddressReader(settings.trustedProxies);
   const live = createLive({ stores, core, people, access, limits, metrics, addressOf, origins: settings.corsOrigins, log });
   await live.listen();
@@ -74,7 +77,10 @@ export async function createHttp(options: HttpOptions) {
   });
   return {
     listen: server.listen,
+    /** Readiness fails at once; after DRAIN_DELAY_MS, in which balancers hear of it, nothing new is taken and what runs may end. */
     async drain(deadlineMs: number): Promise<void> {
+      isStopping = true;
+      await new Promise((resolve) => setTimeout(resolve, settings.drainDelayMs));
       live.drain();
       await server.drain(deadlineMs);
     },
@@ -85,14 +91,14 @@ function packageVersion(): string {
   return String((JSON.parse(readFileSync(assetPath('package.json'), 'utf8')) as { version: unknown }).version);
 }
 
-function createRootRoutes({ stores, core, metrics }: HttpOptions, people: People, limits: Limits, isDraining: () => boolean): DescribedRoute[] {
+function createRootRoutes({ stores, core, figuresOfAll }: HttpOptions, people: People, limits: Limits, isDraining: () => boolean): DescribedRoute[] {
   return [
     ...healthRoutes({
       isDraining, pressure: stores.pressure.refusal, nowMs: core.now,
       writeToIntake: () => stores.intakeRedis.set('{health}:probe', '1', 'EX', 60),
       others: { responses: async () => assert(await stores.clickhouse.ping()), controlPlane: () => stores.sql`SELECT 1`, jobs: () => stores.sharedRedis.ping() },
     }),
-    metricsRoute({ registry: metrics.registry, authenticate: people.authenticate, limits }),
+    metricsRoute({ figures: figuresOfAll, authenticate: people.authenticate, limits }),
   ];
 }
 

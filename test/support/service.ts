@@ -91,7 +91,8 @@ function cleanEnvironment(): Record<string, string> {
   return Object.fromEntries(Object.entries(process.env).filter((pair): pair is [string, string] => passed.includes(pair[0]) && pair[1] !== undefined));
 }
 
-function sharedStoreUrls(): Record<string, string> {
+/** Settings that name the run's shared stores; none where each service has its own. */
+export function sharedStoreUrls(): Record<string, string> {
   const pairs = [['REDIS_URL', 'TEST_REDIS_URL'], ['REDIS_JOBS_URL', 'TEST_REDIS_JOBS_URL'], ['DATABASE_URL', 'TEST_DATABASE_URL'], ['CLICKHOUSE_URL', 'TEST_CLICKHOUSE_URL']] as const;
   return Object.fromEntries(pairs.flatMap(([name, from]) => (process.env[from] ? [[name, process.env[from]]] : [])));
 }

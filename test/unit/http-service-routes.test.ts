@@ -166,7 +166,9 @@ describe('figures', () => {
   let direct: Server;
   let proxied: Server;
   before(async () => {
-    const metric = metricsRoute({ registry: createMetrics().registry, authenticate: authenticateKnown, limits });
+    const metrics = ['main', 'http-1', 'http-2'].map((name) => createMetrics(name));
+    for (const one of metrics) one.requested('/surveys', 200, 0.01);
+    const metric = metricsRoute({ figures: () => Promise.all(metrics.map((one) => one.figures())), authenticate: authenticateKnown, limits });
     direct = await startLoopback({ root: [metric] });
     proxied = await startLoopback({ root: [metric], trustedProxies: ['127.0.0.1'] });
   });
@@ -179,6 +181,18 @@ describe('figures', () => {
     assert.equal(reply.status, 200);
     assert.match(reply.headers.get('content-type') ?? '', /^text\/plain; version=/);
     assert.match(await reply.text(), /^# HELP http_request_seconds /m);
+  });
+
+  it('are those of all processes: work summed, and what each needs for it under its name', async () => {
+    const text = await (await fetch(`${direct.origin}/metrics`)).text();
+    assert.match(text, /^http_request_seconds_count\{[^}]*route="\/surveys"[^}]*\} 3$/m);
+    for (const name of ['main', 'http-1', 'http-2']) {
+      assert.match(text, new RegExp(`^http_process_requests\\{process="${name}"\\} 1$`, 'm'));
+      for (const figure of ['process_resident_memory_bytes', 'process_start_time_seconds', 'nodejs_eventloop_lag_p99_seconds', 'process_cpu_seconds_total'])
+        assert.match(text, new RegExp(`^${figure}\\{process="${name}"\\} [0-9.e+-]+$`, 'm'), figure);
+    }
+    const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).map((line) => line.slice(0, line.lastIndexOf(' ')));
+    assert.equal(new Set(lines).size, lines.length, 'no series is told twice');
   });
 
   it('are not given to whoever comes through a proxy on this machine, whatever address it names', async () => {

@@ -22,8 +22,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   http: ['domain', 'auth', 'stores', 'actors', 'ai', 'webhooks', 'pipelines/queues.ts', ...leaves],
   // A program of its own that uses the service as a client does.
   replay: ['domain'],
+  processes: ['stores', ...leaves],
   'service.ts': ['domain', 'auth', 'stores', 'actors', 'ai', 'webhooks', 'pipelines', 'pipelines/queues.ts', 'http', ...leaves],
-  'supervisor.ts': ['service.ts', 'stores', ...leaves],
+  'supervisor.ts': ['service.ts', 'processes', 'stores', ...leaves],
   'main.ts': ['supervisor.ts'],
 };
 

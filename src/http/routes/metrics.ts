@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { Problem } from '../../errors.ts';
+import { figuresMediaType, figuresText, type Figures } from '../../metrics.ts';
 import { limitKeyOf } from '../client-address.ts';
 import type { Limits } from '../limits.ts';
 import type { Authenticate } from '../principal.ts';
@@ -7,22 +8,22 @@ import type { DescribedRoute } from '../reference/described-route.ts';
 import { route, type Call } from '../route.ts';
 
 export interface MetricsRouteDeps {
-  /** The figures in Prometheus' text format, and its media type; a prom-client registry is one. */
-  registry: { metrics(): Promise<string>; readonly contentType: string };
+  /** The figures of all processes. */
+  figures(): Promise<readonly Figures[]>;
   authenticate: Authenticate;
   limits: Pick<Limits, 'consume'>;
 }
 
 /** `/metrics`, for the root table. */
-export function metricsRoute({ registry, authenticate, limits }: MetricsRouteDeps): DescribedRoute {
+export function metricsRoute({ figures, authenticate, limits }: MetricsRouteDeps): DescribedRoute {
   const declared = route({
     method: 'GET', path: '/metrics', tag: 'Service', summary: 'Figures for Prometheus',
     description:
-      'Open to callers on this machine (a loopback address at the socket, and no sign of a proxy in the headers), and to an ADMIN’s token or API key from anywhere. Others get UNAUTHORIZED without a valid token and FORBIDDEN with one of another role.',
+      'What the service does, summed over all its processes; what each of them needs for it (memory, processor time, event-loop delay) with its name in the label `process`. Open to callers on this machine (a loopback address at the socket, and no sign of a proxy in the headers), and to an ADMIN’s token or API key from anywhere. Others get UNAUTHORIZED without a valid token and FORBIDDEN with one of another role.',
     access: { kind: 'public' }, limit: 'none', reply: null, replyMediaType: 'text/plain', replyStatus: 200,
     handle: async (call) => {
       if (!isLocal(call)) await assertAdmin(call, authenticate, limits);
-      return { kind: 'text', status: 200, text: await registry.metrics(), mediaType: registry.contentType, headers: [['cache-control', 'no-store']] };
+      return { kind: 'text', status: 200, text: await figuresText(await figures()), mediaType: figuresMediaType, headers: [['cache-control', 'no-store']] };
     },
   });
   return { ...declared, refusals: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'], takesBearer: true };

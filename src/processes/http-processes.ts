@@ -1,0 +1,82 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Log } from '../log.ts';
+import type { Figures } from '../metrics.ts';
+import { StartError } from '../stores/embedded/start-error.ts';
+import { createAnswers } from './answers.ts';
+import type { FromHttpProcess, ToHttpProcess } from './messages.ts';
+
+export interface HttpProcessesOptions {
+  count: number;
+  /** Added to the environment of each. */
+  env(name: string): Record<string, string>;
+  /** The figures of this process, which go with those of the others. */
+  ownFigures(): Promise<Figures>;
+  log: Log;
+}
+
+export interface HttpProcesses {
+  /** Resolves with the port when all listen; rejects when one cannot. */
+  start(): Promise<number>;
+  /** SIGTERM to all; resolves when all have ended. */
+  stop(): Promise<void>;
+}
+
+/** A process that cannot say its figures in this time is left out of them. */
+const figuresWithinMs = 1000;
+const restartAfterMs = 500;
+const main = fileURLToPath(new URL('../main.js', import.meta.url));
+
+/** Processes that share one port; the kernel spreads connections over them. One that dies is started again under its name. */
+export function createHttpProcesses({ count, env, ownFigures, log }: HttpProcessesOptions): HttpProcesses {
+  const children = new Map<string, ChildProcess>();
+  const answers = createAnswers<Figures>(figuresWithinMs);
+  let isStopping = false;
+
+  const figuresOfAll = async (): Promise<Figures[]> => {
+    const others = [...children.values()].map((child) => answers.ask((ask) => tell(child, { kind: 'figures wanted', ask })));
+    return (await Promise.all([ownFigures(), ...others])).filter((figures) => figures !== undefined);
+  };
+
+  const startOne = (name: string): Promise<number> =>
+    new Promise((resolve, reject) => {
+      // Figures hold NaN, which JSON cannot carry.
+      const child = fork(main, { env: { ...process.env, ...env(name) }, serialization: 'advanced' });
+      children.set(name, child);
+      child.on('message', (message: FromHttpProcess) => {
+        if (message.kind === 'listening') resolve(message.port);
+        else if (message.kind === 'figures') answers.came(message.ask, message.figures);
+        else void figuresOfAll().then((figures) => tell(child, { kind: 'figures of all', ask: message.ask, figures }));
+      });
+      child.once('exit', (code) => {
+        children.delete(name);
+        reject(new StartError(`an HTTP process ended with code ${code ?? 'none'}`));
+        if (isStopping) return;
+        log.warn({ code, process: name }, 'an HTTP process died and is started again');
+        setTimeout(() => void (isStopping || startOne(name).catch(() => undefined)), restartAfterMs);
+      });
+    });
+
+  return {
+    start: async () => {
+      const ports = await Promise.all(Array.from({ length: count }, (_, index) => startOne(`http-${index + 1}`)));
+      return ports[0] ?? 0;
+    },
+    stop: async () => {
+      isStopping = true;
+      await Promise.all([...children.values()].map(end));
+    },
+  };
+}
+
+/** One that has just ended hears nothing any more; that it does not answer is all there is to know. */
+function tell(child: ChildProcess, message: ToHttpProcess): void {
+  if (child.connected) child.send(message, () => undefined);
+}
+
+function end(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve());
+    child.kill('SIGTERM');
+  });
+}

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { adminClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { callAtOnce, callOnce, type OneReply } from '../support/one-connection.ts';
+import { adminEmail, runToExit, sharedStoreUrls, startService, type RunningService } from '../support/service.ts';
+
+const names = ['http-1', 'http-2', 'http-3'];
+/** Values that no other test uses: the counters lie in a store that all tests share. */
+const limits = { RATE_LIMIT_AUTH: '43' };
+
+describe('several HTTP processes on one port', () => {
+  let service: RunningService;
+  let admin: Client;
+  before(async () => {
+    service = await startService({ env: { WORKERS: '3', ...limits } });
+    admin = await adminClient(service);
+  });
+  after(async () => {
+    assert.equal(await service.stop(), 0);
+    assert.ok(!service.logs().includes('"level":"error"'), service.logs().split('\n').find((line) => line.includes('"level":"error"')));
+  });
+
+  const submit = (surveyId: string, body: unknown = { answers: [] }, headers?: Record<string, string>) => callOnce(service.base, 'POST', `/responses/surveys/${surveyId}/submit`, { body, ...(headers && { headers }) });
+  const counts = (replies: readonly OneReply[]) => {
+    const found: Record<string, number> = {};
+    for (const { status, body } of replies) {
+      const key = status === 201 ? '201' : `${status} ${body?.details?.reason ?? body?.code}`;
+      found[key] = (found[key] ?? 0) + 1;
+    }
+    return found;
+  };
+  const makeSurvey = async (fields: Record<string, unknown> = {}): Promise<string> => (await admin.create('/surveys', { title: 'Shared', status: 'ACTIVE', ...fields })).id;
+  const figures = async () => {
+    const { status, body } = await callOnce(service.origin, 'GET', '/metrics');
+    assert.equal(status, 200);
+    return body as string;
+  };
+  const figure = (text: string, series: string) => Number(text.split('\n').find((line) => line.startsWith(`${series} `))?.slice(series.length + 1) ?? Number.NaN);
+  const requestsOf = (text: string, name: string) => figure(text, `http_process_requests{process="${name}"}`);
+  const pidOf = (name: string): number => {
+    const line = service.logs().split('\n').filter((text) => text.includes('"listening"') && text.includes(`"${name}"`)).at(-1);
+    return (JSON.parse(line ?? '{}') as { pid: number }).pid;
+  };
+
+  it('all take part, and their figures are told together by whichever is asked', async () => {
+    const surveyId = await makeSurvey();
+    const accepted = 'intake_submissions_total{outcome="ACCEPTED"}';
+    const before = await figures();
+    assert.deepEqual(counts(await callAtOnce(150, () => submit(surveyId))), { 201: 150 });
+    for (let look = 0; look < 6; look += 1) {
+      const text = await figures();
+      assert.equal(figure(text, accepted) - (figure(before, accepted) || 0), 150);
+      for (const name of names) assert.ok(requestsOf(text, name) > requestsOf(before, name), `${name} served nothing`);
+      assert.equal(requestsOf(text, 'main'), 0);
+      for (const name of ['main', ...names]) assert.ok(figure(text, `process_resident_memory_bytes{process="${name}"}`) > 1e6, name);
+      assert.ok(figure(text, 'ingest_lag_entries{shard="0"}') >= 0, 'the main process’s ingest is among them');
+    }
+  });
+
+  it('let exactly the limit of submissions pass together', async () => {
+    const surveyId = await makeSurvey({ submissionRateLimit: 60 });
+    const replies = await callAtOnce(200, () => submit(surveyId));
+    assert.deepEqual(counts(replies), { 201: 60, '429 RATE_LIMITED': 140 });
+    assert.deepEqual(replies.filter(({ status }) => status === 201).map(({ headers }) => Number(headers['x-ratelimit-remaining'])).sort((a, b) => a - b), Array.from({ length: 60 }, (_, n) => n));
+    for (const { headers } of replies.filter(({ status }) => status === 429)) assert.match(String(headers['retry-after']), /^([1-9]|[1-5]\d|60)$/);
+  });
+
+  it('let exactly the limit of a key’s calls, and of sign-ins, pass together', async () => {
+    const { key } = await admin.create('/api-keys', { name: 'limited', role: 'VIEWER', requestsPerMinute: 37 });
+    const calls = await callAtOnce(90, () => callOnce(service.base, 'GET', '/surveys?limit=1', { headers: { authorization: `Bearer ${key}` } }));
+    assert.deepEqual([calls.filter(({ status }) => status === 200).length, calls.filter(({ status }) => status === 429).length], [37, 53]);
+    // One was spent on signing in before the tests; malformed ones count and cost no hash.
+    const signIns = await callAtOnce(90, () => callOnce(service.base, 'POST', '/auth/login', { body: { email: adminEmail } }));
+    assert.deepEqual(counts(signIns), { '400 VALIDATION_ERROR': 42, '429 RATE_LIMITED': 48 });
+  });
+
+  it('take exactly the quota together, and announce once that it is reached', async () => {
+    const hook = await admin.create('/webhooks', { url: 'https://receiver.example.org/', events: ['quota.reached'], isActive: true });
+    const surveyId = await makeSurvey({ responseQuota: 50 });
+    assert.deepEqual(counts(await callAtOnce(300, () => submit(surveyId))), { 201: 50, '409 QUOTA_REACHED': 250 });
+    await eventually(async () => {
+      const survey = await admin.get(`/surveys/${surveyId}`);
+      assert.deepEqual([survey.status, survey.responseCount], ['CLOSED', 50]);
+    });
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, 50));
+    const told = await eventually(async () => {
+      const { data } = (await admin.call('GET', `/webhooks/${hook.id}/deliveries`)).body;
+      assert.ok(data.length > 0);
+      return data;
+    });
+    assert.equal(told.length, 1);
+    await admin.remove(`/webhooks/${hook.id}`);
+  });
+
+  it('answer one key with one response, whichever is asked', async () => {
+    const surveyId = await makeSurvey();
+    const replies = await callAtOnce(100, () => submit(surveyId, { answers: [] }, { 'idempotency-key': 'over-all-processes' }));
+    assert.deepEqual(counts(replies), { 201: 100 });
+    assert.equal(new Set(replies.map(({ body }) => body.data.responseId)).size, 1);
+    assert.equal(replies.filter(({ headers }) => headers['idempotent-replayed'] === 'true').length, 99);
+    assert.equal((await admin.get(`/surveys/${surveyId}`)).responseCount, 1);
+  });
+
+  it('agree on a survey from the moment that one of them has answered a change', async () => {
+    const surveyId = await makeSurvey();
+    // Every process holds the survey before it changes.
+    assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { 201: 30 });
+    for (let round = 0; round < 3; round += 1) {
+      await admin.put(`/surveys/${surveyId}`, { status: 'PAUSED' });
+      assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { '409 SURVEY_NOT_ACTIVE': 30 });
+      await admin.put(`/surveys/${surveyId}`, { status: 'ACTIVE' });
+      assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { 201: 30 });
+    }
+    const question = await admin.create(`/surveys/${surveyId}/questions`, { type: 'NPS', text: 'New', isRequired: true });
+    assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { '400 VALIDATION_ERROR': 30 });
+    assert.deepEqual(counts(await callAtOnce(30, (n) => submit(surveyId, { answers: [{ questionId: question.id, numberValue: n % 11 }] }))), { 201: 30 });
+    await admin.remove(`/surveys/${surveyId}`);
+    assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { '404 NOT_FOUND': 30 });
+  });
+
+  it('go on when one is killed, which comes back under its name', async () => {
+    const surveyId = await makeSurvey();
+    const startedAt = figure(await figures(), 'process_start_time_seconds{process="http-2"}');
+    const killed = pidOf('http-2');
+    let accepted = 0;
+    const until = Date.now() + 1500;
+    const load = Promise.all(Array.from({ length: 8 }, async () => {
+      while (Date.now() < until) accepted += (await submit(surveyId, { answers: [], responseId: crypto.randomUUID() })).status === 201 ? 1 : 0;
+    }));
+    process.kill(killed, 'SIGKILL');
+    await load;
+    assert.ok(accepted > 100, `${accepted} were accepted`);
+    await eventually(async () => {
+      const text = await figures();
+      assert.ok(figure(text, 'process_start_time_seconds{process="http-2"}') > startedAt);
+      assert.notEqual(pidOf('http-2'), killed);
+    }, 20_000);
+    await eventually(async () => assert.ok((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses >= accepted));
+    assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { 201: 30 });
+  });
+
+  it('do not let a second service join them on their port', async () => {
+    for (const workers of ['1', '2']) {
+      const { code, said } = await runToExit({ env: { PORT: String(service.port), WORKERS: workers, LOG_LEVEL: 'silent', ...sharedStoreUrls() } });
+      assert.equal(code, 1);
+      assert.match(said, /^survey-service cannot start: cannot listen on 127\.0\.0\.1:\d+: the port is in use or not allowed\n$/);
+    }
+    assert.equal((await callOnce(service.origin, 'GET', '/health/live')).status, 200);
+  });
+});
+
+describe('several HTTP processes that are told to stop', () => {
+  it('answer what they have taken, lose nothing and end within ten seconds', async () => {
+    const service = await startService({ env: { WORKERS: '2', DRAIN_DELAY_MS: '500' } });
+    const admin = await adminClient(service);
+    const { id } = await admin.create('/surveys', { title: 'Drained', status: 'ACTIVE' });
+    const accepted = new Set<string>();
+    const statuses: Record<number, number> = {};
+    let isOver = false;
+    const load = Promise.all(Array.from({ length: 16 }, async () => {
+      while (!isOver) {
+        const { status, body } = await callOnce(service.base, 'POST', `/responses/surveys/${id}/submit`, { body: { answers: [] } });
+        statuses[status] = (statuses[status] ?? 0) + 1;
+        if (status === 201) accepted.add(body.data.responseId);
+      }
+    }));
+    await eventually(() => assert.ok(accepted.size > 200));
+    const [toldAt, before] = [performance.now(), accepted.size];
+    const stopped = service.stop();
+    // Balancers hear of it while everything is still taken.
+    await eventually(async () => assert.equal((await callOnce(service.origin, 'GET', '/health/ready')).body.details?.reason, 'DRAINING'), 400, 5);
+    assert.equal(await stopped, 0);
+    assert.ok(performance.now() - toldAt < 10_000, `it took ${performance.now() - toldAt} ms`);
+    isOver = true;
+    await load;
+    assert.ok(accepted.size > before, 'submissions were taken while readiness failed');
+    assert.deepEqual(Object.keys(statuses).filter((status) => !['201', '0'].includes(status)), [], JSON.stringify(statuses));
+    const next = await startService();
+    try {
+      const later = await adminClient(next);
+      await eventually(async () => assert.equal((await later.get(`/analytics/surveys/${id}`)).totalResponses, accepted.size));
+    } finally {
+      await next.stop();
+    }
+  });
+});
