@@ -18,20 +18,26 @@ export interface Receiver {
 }
 
 const headEnd = Buffer.from('\r\n\r\n');
+/** All sockets read into the same memory: what arrives is counted before the next one reads. */
+const arrivals = Buffer.alloc(256 * 1024);
 
 export function openReceiver({ port, path, hello, hear }: ReceiverOptions): Promise<Receiver> {
   return new Promise((resolve, reject) => {
-    const socket: Socket = connect({ host: '127.0.0.1', port, noDelay: true });
     let isOpen = false;
     let isClosed = false;
     const counter = createCounter(hear);
     let head = Buffer.alloc(0);
+    const socket: Socket = connect({ host: '127.0.0.1', port, noDelay: true, onread: { buffer: arrivals, callback: (bytes) => take(arrivals.subarray(0, bytes)) } });
     socket.on('connect', () =>
       socket.write(
         `GET ${path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: survey.v1\r\n\r\n`,
       ));
-    socket.on('data', (chunk) => {
-      if (isOpen) return counter.take(chunk);
+    const take = (chunk: Buffer): boolean => {
+      if (isOpen) counter.take(chunk);
+      else open(chunk);
+      return true;
+    };
+    const open = (chunk: Buffer): void => {
       head = Buffer.concat([head, chunk]);
       const end = head.indexOf(headEnd);
       if (end < 0) return;
@@ -40,7 +46,7 @@ export function openReceiver({ port, path, hello, hear }: ReceiverOptions): Prom
       counter.take(head.subarray(end + 4));
       if (hello !== undefined) socket.write(textFrame(hello));
       resolve({ received: counter.count, isClosed: () => isClosed, close: () => socket.destroy() });
-    });
+    };
     socket.on('error', reject);
     socket.on('close', () => {
       isClosed = true;

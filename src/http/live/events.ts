@@ -61,5 +61,7 @@ function eventOf(compiled: CompiledSurvey, { head, row }: Decoded, position: Liv
     type: 'response', surveyId: head.surveyId, responseId: head.responseId, isComplete: head.isComplete,
     submittedAt: new Date(head.submittedAtMs).toISOString(), answers: readAnswers(compiled, row), cursor,
   });
-  return { type: 'response', text, bytes: Buffer.from(text), cursor, position, responseId: head.responseId };
+  const bytes = Buffer.from(text);
+  // Thousands of these are held while clients catch up: the text is made again where it is needed.
+  return { type: 'response', bytes, get text() { return bytes.toString(); }, cursor, position, responseId: head.responseId };
 }

@@ -4,6 +4,8 @@ import type { LiveStream } from '../../stores/redis/live.ts';
 import type { Shard, Shards } from '../../stores/redis/shards.ts';
 import type { StreamEntry } from '../../stores/redis/stream.ts';
 import { createEventReader, type EventsDeps, type LiveEvent } from './events.ts';
+import { createRecentEvents } from './recent-events.ts';
+import { createTopic, handOut, tellStored, type Deliver, type Topic } from './topic.ts';
 
 export interface FeedDeps extends EventsDeps {
   stream: LiveStream;
@@ -11,46 +13,40 @@ export interface FeedDeps extends EventsDeps {
   log: Log;
 }
 
-/** Gets events in order; those of one call lie close together. */
-export type Deliver = (events: readonly LiveEvent[]) => void;
-
 /** A piece of the past. */
 export interface Page {
   events: LiveEvent[];
   end: LivePosition;
-  /** Nothing more was stored when it was read. */
+  /** Nothing more had been accepted when it was read. */
   isLast: boolean;
-  /** The stream no longer reaches back so far: what was stored between these moments (Unix ms) may be missing. */
+  /** The stream no longer reaches back so far: what was accepted between these moments (Unix ms) may be missing. */
   gap: { fromMs: number; toMs: number } | undefined;
-}
-
-interface Topic {
-  deliver: Set<Deliver>;
-  touched: Set<() => void>;
 }
 
 /** One shard as this process follows it. */
 interface Tail {
   shard: Shard;
   position: LivePosition;
+  /** What ClickHouse had when it was last looked at. */
+  stored: LivePosition | undefined;
   topics: Map<string, Topic>;
   wake(): void;
 }
 
-/** News say when to look; without them a shard is looked at this often. */
-const pollMs = 150;
+/** A shard that somebody listens to is read this often, and less often the longer it takes to hand out what was read: larger batches cost less an event. */
+const restMs = { least: 25, most: 100 };
 const troubleMs = 500;
-const entriesRead = 16;
-const pageBytes = 512 * 1024;
-/** How much is handed to one listener before the next one's turn: about what fits one write to a socket. */
-const sliceBytes = 16 * 1024;
-/** How long the fan-out runs before others of this process get their turn. */
-const turnMs = 8;
+const entriesRead = 64;
+/** So much of the past is read at once: what a connection that stalls meanwhile holds. */
+const pageBytes = 128 * 1024;
+const pageEntries = 16;
+const recentBytes = 16 * 1024 * 1024;
 
-/** Follows the shards that somebody listens to, each once in this process, and hands out what is stored, in order per survey. */
+/** Follows the shards that somebody listens to, each once in this process, and hands out what is accepted, in order per survey. */
 export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
-  const eventsOf = createEventReader({ ...deps, log });
+  const eventsOf = createRecentEvents(createEventReader({ ...deps, log }), recentBytes);
   const tails = new Map<number, Tail>();
+  const reads = new Map<string, Promise<StreamEntry[]>>();
   let isStopped = false;
 
   const follow = async (tail: Tail): Promise<void> => {
@@ -72,60 +68,82 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
 
   /** Reads and hands out a little; gives how long to wait before the next time, in ms. */
   const step = async (tail: Tail): Promise<number> => {
-    const upTo = await stream.acknowledged(tail.shard);
-    if (!isBehind(upTo, tail.position)) return pollMs;
-    const entries = await stream.read({ after: tail.position, upTo, count: entriesRead }, tail.shard);
+    const isOwing = [...tail.topics.values()].some(({ owed }) => owed);
+    const [entries, stored] = await Promise.all([stream.read(tail.shard, tail.position, entriesRead), isOwing ? stream.acknowledged(tail.shard) : undefined]);
+    if (stored) noteStored(tail, stored);
     const last = entries.at(-1);
+    if (!last) return restMs.least;
     const before = tail.position;
     // From here on whoever wants to join must have read this far by himself.
-    tail.position = last && entries.length === entriesRead ? behindEntry(last.id) : upTo;
+    tail.position = behindEntry(last.id);
     const batches = await gather(tail, entries).catch((error: unknown) => {
       tail.position = before;
       throw error;
     });
-    for (const [surveyId, events] of batches) await handOut(tail, surveyId, events);
-    return 0;
+    const startedAt = performance.now();
+    for (const [topic, events] of batches) await handOut(topic, events);
+    return entries.length === entriesRead ? 0 : Math.min(restMs.most, Math.max(restMs.least, performance.now() - startedAt));
   };
 
-  const gather = async (tail: Tail, entries: readonly StreamEntry[]): Promise<Map<string, LiveEvent[]>> => {
-    const batches = new Map<string, LiveEvent[]>();
+  const noteStored = (tail: Tail, stored: LivePosition): void => {
+    const isMore = !tail.stored || isBehind(stored, tail.stored);
+    tail.stored = stored;
+    for (const topic of tail.topics.values()) tellStored(topic, stored, isMore);
+  };
+
+  const gather = async (tail: Tail, entries: readonly StreamEntry[]): Promise<Map<Topic, LiveEvent[]>> => {
+    const batches = new Map<Topic, LiveEvent[]>();
     for (const entry of entries)
       for (const surveyId of entry.surveyIds) {
         const topic = tail.topics.get(surveyId);
         if (!topic) continue;
-        const batch = batches.get(surveyId) ?? [];
-        if (topic.deliver.size > 0) batch.push(...(await eventsOf(surveyId, entry)));
-        batches.set(surveyId, batch);
+        if (topic.touched.size > 0) topic.owed = tail.position;
+        if (topic.deliver.size === 0) continue;
+        const batch = batches.get(topic) ?? [];
+        batch.push(...(await eventsOf(surveyId, entry)));
+        batches.set(topic, batch);
       }
     return batches;
   };
 
-  return {
-    /** Where a survey's stream stands: all before it is stored. */
-    now: (surveyId: string): Promise<LivePosition> => stream.acknowledged(shards.of(surveyId)),
+  /** Clients that come back together read the same: once for all of them. */
+  const readShared = (shard: Shard, after: LivePosition): Promise<StreamEntry[]> => {
+    const key = `${shard.index} ${after.ms} ${after.seq} ${after.row}`;
+    const known = reads.get(key);
+    if (known) return known;
+    const read = stream.read(shard, after, pageEntries).finally(() => reads.delete(key));
+    reads.set(key, read);
+    return read;
+  };
 
-    /** What is stored behind a position, half a megabyte at a time. A position of the future counts as now. */
+  return {
+    /** Where a survey's stream stands: all before it has been accepted. */
+    async now(surveyId: string): Promise<LivePosition> {
+      const shard = shards.of(surveyId);
+      return tails.get(shard.index)?.position ?? (await stream.span(shard)).newest;
+    },
+
+    /** What was accepted behind a position, a little at a time. A position of the future counts as now. */
     async read(surveyId: string, after: LivePosition): Promise<Page> {
       const shard = shards.of(surveyId);
-      const upTo = await stream.acknowledged(shard);
+      const { oldest, newest, isTrimmed } = await stream.span(shard);
+      const start = isBehind(after, newest) ? newest : after;
+      const gap = isTrimmed && oldest && isBehind({ ...oldest, row: 0 }, start) ? { fromMs: start.ms, toMs: oldest.ms } : undefined;
+      let [position, bytes] = [start, 0];
       const events: LiveEvent[] = [];
-      let bytes = 0;
-      let position = isBehind(after, upTo) ? upTo : after;
-      const oldest = await stream.oldest(shard);
-      const gap = oldest && isBehind({ ...oldest, row: 0 }, position) ? { fromMs: position.ms, toMs: oldest.ms } : undefined;
       for (;;) {
-        const entries = await stream.read({ after: position, upTo, count: entriesRead }, shard);
+        const entries = await readShared(shard, position);
         for (const entry of entries) {
-          position = behindEntry(entry.id);
-          if (!entry.surveyIds.includes(surveyId)) continue;
-          for (const event of await eventsOf(surveyId, entry)) {
-            if (!isBehind(event.position, after)) continue;
+          for (const event of entry.surveyIds.includes(surveyId) ? await eventsOf(surveyId, entry) : []) {
+            if (!isBehind(event.position, start)) continue;
+            if (bytes >= pageBytes) return { events: await present(shard, events), end: position, isLast: false, gap };
             events.push(event);
             bytes += event.bytes.length;
+            position = event.position;
           }
-          if (bytes >= pageBytes) return { events: await present(shard, events), end: position, isLast: false, gap };
+          position = behindEntry(entry.id);
         }
-        if (entries.length < entriesRead) return { events: await present(shard, events), end: upTo, isLast: true, gap };
+        if (entries.length < pageEntries) return { events: await present(shard, events), end: position, isLast: true, gap };
       }
     },
 
@@ -140,11 +158,15 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
       leave(surveyId, (topic) => topic.deliver.delete(deliver));
     },
 
-    /** Tells whenever something of the survey was stored, deletions too. Gives the way to end it. */
+    /** Tells whenever something of the survey has come into ClickHouse, deletions too. Gives the way to end it. */
     async watch(surveyId: string, touched: () => void): Promise<() => void> {
-      const tail = tailAt(surveyId, await stream.acknowledged(shards.of(surveyId)));
-      topicOf(tail, surveyId).touched.add(touched);
-      return () => leave(surveyId, (topic) => topic.touched.delete(touched));
+      const { newest } = await stream.span(shards.of(surveyId));
+      const tail = tailAt(surveyId, newest);
+      const topic = topicOf(tail, surveyId);
+      topic.touched.add(touched);
+      // What came before may be on its way there still.
+      topic.owed = isBehind(tail.position, newest) ? tail.position : newest;
+      return () => leave(surveyId, (left) => left.touched.delete(touched));
     },
 
     wake: (shardIndex: number): void => tails.get(shardIndex)?.wake(),
@@ -164,7 +186,7 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     const shard = shards.of(surveyId);
     const known = tails.get(shard.index);
     if (known) return known;
-    const tail: Tail = { shard, position: from, topics: new Map(), wake: () => undefined };
+    const tail: Tail = { shard, position: from, stored: undefined, topics: new Map(), wake: () => undefined };
     tails.set(shard.index, tail);
     // Starts after the caller has joined.
     queueMicrotask(() => void follow(tail));
@@ -174,7 +196,7 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
   function topicOf(tail: Tail, surveyId: string): Topic {
     const known = tail.topics.get(surveyId);
     if (known) return known;
-    const topic: Topic = { deliver: new Set(), touched: new Set() };
+    const topic = createTopic();
     tail.topics.set(surveyId, topic);
     return topic;
   }
@@ -184,36 +206,9 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     const topic = topics?.get(surveyId);
     if (!topics || !topic) return;
     remove(topic);
+    if (topic.touched.size === 0) topic.owed = undefined;
     if (topic.deliver.size === 0 && topic.touched.size === 0) topics.delete(surveyId);
   }
 }
 
 export type Feed = ReturnType<typeof createFeed>;
-
-/** Slice by slice to everybody, so that nobody waits for the whole of a large batch; other work gets its turn in between. */
-async function handOut(tail: Tail, surveyId: string, events: readonly LiveEvent[]): Promise<void> {
-  const topic = tail.topics.get(surveyId);
-  if (!topic) return;
-  for (const touched of topic.touched) touched();
-  let startedAt = performance.now();
-  for (const slice of slices(events))
-    for (const deliver of [...topic.deliver]) {
-      if (topic.deliver.has(deliver)) deliver(slice);
-      if (performance.now() - startedAt < turnMs) continue;
-      await new Promise((resolve) => setImmediate(resolve));
-      startedAt = performance.now();
-    }
-}
-
-/** Parts that are written at once. */
-export function* slices(events: readonly LiveEvent[]): Generator<readonly LiveEvent[]> {
-  let [start, bytes] = [0, 0];
-  for (const [index, event] of events.entries()) {
-    if (index > start && bytes + event.bytes.length > sliceBytes) {
-      yield events.slice(start, index);
-      [start, bytes] = [index, 0];
-    }
-    bytes += event.bytes.length;
-  }
-  if (start < events.length) yield events.slice(start);
-}

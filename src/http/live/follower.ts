@@ -1,8 +1,9 @@
 import { isBehind, type LivePosition } from '../../domain/live-cursor.ts';
 import type { Log } from '../../log.ts';
 import type { LiveEvent } from './events.ts';
-import { slices, type Feed, type Page } from './feed.ts';
+import type { Feed, Page } from './feed.ts';
 import type { Outlet } from './outlet.ts';
+import { slices } from './topic.ts';
 
 export interface FollowerDeps {
   feed: Feed;
@@ -80,8 +81,9 @@ export function createFollower({ feed, outlet, lagged, missed, sent, log }: Foll
   };
 
   return {
-    start(): void {
-      void catchUp();
+    /** A client that begins now has no past to be read. */
+    start(isNew: boolean): void {
+      if (!isNew || !feed.attach(surveyId, deliver, position)) void catchUp();
     },
     stop(): void {
       isOver = true;

@@ -76,7 +76,7 @@ export function createSession(deps: SessionDeps, first: Principal, outlet: Outle
     return given;
   };
 
-  const startResponses = (surveyId: string, subscription: Subscription, from: LivePosition): void => {
+  const startResponses = (surveyId: string, subscription: Subscription, { from, isNew }: { from: LivePosition; isNew: boolean }): void => {
     subscription.follower?.stop();
     const follower = createFollower({
       feed: deps.feed, outlet, log: deps.log, sent: deps.metrics.liveSent,
@@ -87,7 +87,7 @@ export function createSession(deps: SessionDeps, first: Principal, outlet: Outle
       missed: (id, { fromMs, toMs }) => tell(frameOf('missed', { surveyId: id, from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() })),
     }, surveyId, from);
     subscription.follower = follower;
-    follower.start();
+    follower.start(isNew);
   };
 
   return {
@@ -113,7 +113,7 @@ export function createSession(deps: SessionDeps, first: Principal, outlet: Outle
       tell(frameOf('subscribed', { surveyId, channels: [...subscription.channels], cursor: encodeLiveCursor(from) }));
       if (channels.includes('status')) tell(deps.statusFrame(survey));
       if (channels.includes('analytics')) subscription.stopAnalytics ??= deps.analytics.join(surveyId, outlet);
-      if (channels.includes('responses') && (!subscription.follower || after !== undefined)) startResponses(surveyId, subscription, from);
+      if (channels.includes('responses') && (!subscription.follower || after !== undefined)) startResponses(surveyId, subscription, { from, isNew: after === undefined });
     },
 
     unsubscribe(surveyId: string, channels?: readonly Channel[]): void {

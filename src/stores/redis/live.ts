@@ -1,32 +1,41 @@
+import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
+import { assetPath } from '../../assets.ts';
 import { behindEntry, entryOf, isWholeEntry, type LivePosition } from '../../domain/live-cursor.ts';
 import type { Messages } from './messages.ts';
 import type { Shard } from './shards.ts';
 import { createStream, type StreamEntry } from './stream.ts';
 
-export interface EntryRange {
-  after: LivePosition;
-  /** The last entry that may be given. */
-  upTo: LivePosition;
-  count: number;
+/** What is kept of a shard's stream. */
+export interface Span {
+  /** The oldest entry that is still there; undefined in an empty stream. */
+  oldest: LivePosition | undefined;
+  newest: LivePosition;
+  /** There were older entries once. */
+  isTrimmed: boolean;
 }
 
+type SpanRedis = Redis & { streamSpan(stream: string): Promise<[string, string, number]> };
+
 /**
- * What live streams read of the intake: entries that are acknowledged, that is stored in ClickHouse, from a tail of at least ten minutes
- * or 100,000 rows. On a connection of its own, so that nobody waits behind it.
+ * What live streams read of the intake. An entry can be read as soon as its submissions are accepted: Redis answers the reader, like the
+ * writer, after it has synced to disk what it executed before. Behind what ClickHouse has stored there is a tail of at least ten minutes or
+ * 100,000 rows. On a connection of its own, so that nobody waits behind it.
  */
-export function createLiveStream(redis: Redis) {
-  const stream = createStream(redis);
+export function createLiveStream(plain: Redis) {
+  const stream = createStream(plain);
+  const redis = plain as SpanRedis;
+  redis.defineCommand('streamSpan', { numberOfKeys: 1, lua: readFileSync(assetPath('src/stores/redis/scripts/span.lua'), 'utf8') });
   return {
+    /** All up to here is in ClickHouse. */
     acknowledged: async (shard: Shard): Promise<LivePosition> => behindEntry(await stream.acknowledged(shard)),
-    /** Entries that hold anything behind `after`, oldest first; the first may have been seen in part. */
-    read: ({ after, upTo, count }: EntryRange, shard: Shard): Promise<StreamEntry[]> =>
-      stream.readRange(shard, `${isWholeEntry(after) ? '(' : ''}${entryOf(after)}`, entryOf(upTo), count),
-    /** The oldest entry that is still kept; undefined in an empty stream. */
-    async oldest(shard: Shard): Promise<LivePosition | undefined> {
-      const [entry] = await stream.readRange(shard, '-', '+', 1);
-      return entry && behindEntry(entry.id);
+    async span(shard: Shard): Promise<Span> {
+      const [oldest, newest, isTrimmed] = await redis.streamSpan(shard.stream);
+      return { oldest: oldest === '' ? undefined : behindEntry(oldest), newest: behindEntry(newest), isTrimmed: isTrimmed === 1 };
     },
+    /** Entries that hold anything behind a position, oldest first; the first may have been seen in part. */
+    read: (shard: Shard, after: LivePosition, count: number): Promise<StreamEntry[]> =>
+      stream.readRange(shard, `${isWholeEntry(after) ? '(' : ''}${entryOf(after)}`, '+', count),
     /** Which of these responses have been deleted since. */
     async removed(shard: Shard, responseIds: readonly string[]): Promise<Set<string>> {
       const flags = await Promise.all(responseIds.map((responseId) => stream.isRemoved(shard, responseId)));
