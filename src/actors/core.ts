@@ -37,7 +37,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     rules: (at) => retentionRules(stores.sql, settings.retentionDays, at),
   });
   const submit = createSubmissions({
-    actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, now, newId: () => newId(), metrics,
+    actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, now, newId: () => newId(),
     onBackgroundError: (error) => log.warn({ err: error }, 'a filled survey could not be closed yet; the ingest will'),
   });
   return {

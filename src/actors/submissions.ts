@@ -4,7 +4,6 @@ import type { AnswerRow, KnownUpload } from '../domain/questions/contract.ts';
 import { encodeResponse } from '../domain/response-row.ts';
 import { durationMs, type Submission } from '../domain/submission.ts';
 import { Problem, conflict, notFound, unavailable, validationProblem, type Finding } from '../errors.ts';
-import type { Metrics } from '../metrics.ts';
 import { isSameText, type Secrets } from '../secrets.ts';
 import type { AppendResult, Intake, ResponseState } from '../stores/redis/intake.ts';
 import type { HeldSurvey, SurveyActors } from './surveys.ts';
@@ -60,7 +59,6 @@ export interface SubmissionsDeps {
   pressure(): Problem | undefined;
   now(): number;
   newId(): string;
-  metrics: Pick<Metrics, 'submitted'>;
   onBackgroundError(error: unknown): void;
 }
 
@@ -86,6 +84,16 @@ interface Plan {
   uploadIds: readonly string[];
 }
 
+/** What stays the same while a submission is tried. */
+interface Trial {
+  request: SubmissionRequest;
+  caller: string;
+  digest: string;
+  ownId: string;
+  /** Known once the limit has been counted. */
+  standing: SubmissionStanding | undefined;
+}
+
 const attempts = 8;
 
 /**
@@ -93,35 +101,50 @@ const attempts = 8;
  * Every submission reaches the intake's script, refused ones too: it counts the limit and recognises repeats of what was accepted before.
  */
 export function createSubmissions(deps: SubmissionsDeps) {
-  return async (request: SubmissionRequest): Promise<SubmissionOutcome> => {
+  return (request: SubmissionRequest): Promise<SubmissionOutcome> => {
     const pressure = deps.pressure();
-    if (pressure) return { kind: 'refused', problem: pressure, standing: undefined };
-    const caller = deps.secrets.disguise(request.address);
-    const digest = digestOf(request);
-    const ownId = deps.newId();
-    let standing: SubmissionStanding | undefined;
-    for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const held = deps.actors.peek(request.surveyId) ?? (await deps.actors.lookUp(request.surveyId));
-      if (!held) return { kind: 'unknown survey' };
-      const planned = makePlan(deps, request, held, ownId);
-      // Most plans need no look-up; waiting for those all the same would cost every submission a turn.
-      const plan = planned instanceof Promise ? await planned : planned;
-      const limit = held.survey.submissionRateLimit ?? deps.submitLimit;
-      const result = await deps.intake.append({
-        surveyId: request.surveyId, revision: held.survey.revision, caller: standing ? '' : caller, limit, refusal: plan.problem ? 'x' : '',
-        idempotencyKey: request.idempotencyKey ?? '', digest, isComplete: plan.isComplete, responseId: plan.responseId, seen: plan.seen,
-        row: plan.row, reply: plan.reply, state: plan.state,
-      });
-      standing ??= { limit, remaining: Math.max(0, result.remaining), resetMs: result.resetMs };
-      const outcome: SubmissionOutcome | 'again' =
-        result.code === 'ACCEPTED' ? { kind: 'accepted', replyText: plan.reply, isReplay: false, standing } : await conclude(deps, held, plan, result, standing);
-      if (outcome !== 'again') {
-        deps.metrics.submitted(result.code);
-        return outcome;
-      }
-    }
-    return { kind: 'refused', problem: unavailable('The survey is being changed too often right now'), standing };
+    if (pressure) return Promise.resolve({ kind: 'refused', problem: pressure, standing: undefined });
+    const trial: Trial = { request, caller: deps.secrets.disguise(request.address), digest: digestOf(request), ownId: deps.newId(), standing: undefined };
+    const held = deps.actors.peek(request.surveyId);
+    if (!held) return insist(deps, trial);
+    const plan = makePlan(deps, request, held, trial.ownId);
+    // Nearly every submission has all that it needs at hand: it waits for nothing but the disk.
+    if (plan instanceof Promise) return plan.then((ready) => insist(deps, trial, { held, plan: ready }));
+    return append(deps, trial, held, plan).then((result) =>
+      result.code === 'ACCEPTED' ? accepted(plan, standingAfter(trial, held, deps, result)) : insist(deps, trial, { held, plan, result }),
+    );
   };
+}
+
+function append(deps: SubmissionsDeps, { request, caller, digest, standing }: Trial, { survey }: HeldSurvey, plan: Plan): Promise<AppendResult> {
+  return deps.intake.append({
+    surveyId: survey.id, revision: survey.revision, caller: standing ? '' : caller, limit: survey.submissionRateLimit ?? deps.submitLimit, refusal: plan.problem ? 'x' : '',
+    idempotencyKey: request.idempotencyKey ?? '', digest, isComplete: plan.isComplete, responseId: plan.responseId, seen: plan.seen,
+    row: plan.row, reply: plan.reply, state: plan.state,
+  });
+}
+
+function standingAfter(trial: Trial, { survey }: HeldSurvey, { submitLimit }: SubmissionsDeps, result: AppendResult): SubmissionStanding {
+  return trial.standing ?? { limit: survey.submissionRateLimit ?? submitLimit, remaining: Math.max(0, result.remaining), resetMs: result.resetMs };
+}
+
+const accepted = (plan: Plan, standing: SubmissionStanding): SubmissionOutcome => ({ kind: 'accepted', replyText: plan.reply, isReplay: false, standing });
+
+/** Goes on until the submission is accepted or refused: what the survey or the response was a moment ago may have changed since. */
+async function insist(deps: SubmissionsDeps, trial: Trial, first?: { held: HeldSurvey; plan: Plan; result?: AppendResult }): Promise<SubmissionOutcome> {
+  let known = first;
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const { surveyId } = trial.request;
+    const held = known?.held ?? deps.actors.peek(surveyId) ?? (await deps.actors.lookUp(surveyId));
+    if (!held) return { kind: 'unknown survey' };
+    const plan = known?.plan ?? (await makePlan(deps, trial.request, held, trial.ownId));
+    const result = known?.result ?? (await append(deps, trial, held, plan));
+    trial.standing = standingAfter(trial, held, deps, result);
+    const outcome = await conclude(deps, held, plan, result, trial.standing);
+    if (outcome !== 'again') return outcome;
+    known = undefined;
+  }
+  return { kind: 'refused', problem: unavailable('The survey is being changed too often right now'), standing: trial.standing };
 }
 
 export type Submissions = ReturnType<typeof createSubmissions>;
@@ -131,11 +154,11 @@ async function conclude(deps: SubmissionsDeps, held: HeldSurvey, plan: Plan, res
   if (result.code !== 'FILLED' && result.code !== 'ACCEPTED' && plan.uploadIds.length > 0) await deps.uploads.release(plan.responseId, plan.uploadIds);
   switch (result.code) {
     case 'ACCEPTED':
-      return { kind: 'accepted', replyText: plan.reply, isReplay: false, standing };
+      return accepted(plan, standing);
     case 'FILLED':
       // The ingest does the same before it acknowledges the entry; doing it here only makes it sooner.
       void deps.actors.quotaFilled(held.survey.id).catch(deps.onBackgroundError);
-      return { kind: 'accepted', replyText: plan.reply, isReplay: false, standing };
+      return accepted(plan, standing);
     case 'REPLAY':
       return { kind: 'accepted', replyText: result.text, isReplay: true, standing };
     case 'MISMATCH':

@@ -4,7 +4,7 @@ import { Problem, validationProblem } from '../errors.ts';
 
 /** A request body on its way in. `uWS` hands chunks out once, so reading starts before anything is awaited. */
 export interface IncomingBody {
-  /** The whole body; refuses with PAYLOAD_TOO_LARGE past the limit. Never settles after an abort. */
+  /** The whole body; refuses with PAYLOAD_TOO_LARGE past the limit, and when the client breaks off. */
   whole(): Promise<Buffer>;
 }
 
@@ -16,8 +16,15 @@ export interface IncomingStream {
   discard(): void;
 }
 
+export interface ReceiveOptions {
+  limitBytes: number;
+  declaredBytes: number | undefined;
+  /** Tells when the client has gone. */
+  onAbort(listener: () => void): void;
+}
+
 /** Starts reading at once; must be called in the synchronous part of the request. */
-export function receiveBody(res: HttpResponse, limitBytes: number, declaredBytes: number | undefined): IncomingBody {
+export function receiveBody(res: HttpResponse, { limitBytes, declaredBytes, onAbort }: ReceiveOptions): IncomingBody {
   if (declaredBytes !== undefined && declaredBytes > limitBytes) {
     res.onData(() => undefined);
     return { whole: () => Promise.reject(tooLarge(limitBytes)) };
@@ -30,6 +37,7 @@ export function receiveBody(res: HttpResponse, limitBytes: number, declaredBytes
     outcome = result;
     settle?.(result);
   };
+  onAbort(() => finish(brokenOff()));
   res.onData((chunk, isLast) => {
     if (outcome !== undefined) return;
     const bytes = Buffer.from(chunk);
@@ -50,8 +58,8 @@ export function receiveBody(res: HttpResponse, limitBytes: number, declaredBytes
 /** Held back by a reader that is slow; then the sender is told to wait. */
 const piecesAtMostBytes = 512 * 1024;
 
-/** As `receiveBody`, for bodies that are too large to be held. `onAbort` tells when the client has gone. */
-export function receiveStream(res: HttpResponse, { limitBytes, declaredBytes, onAbort }: { limitBytes: number; declaredBytes: number | undefined; onAbort(listener: () => void): void }): IncomingStream {
+/** As `receiveBody`, for bodies that are too large to be held. */
+export function receiveStream(res: HttpResponse, { limitBytes, declaredBytes, onAbort }: ReceiveOptions): IncomingStream {
   const waiting: Buffer[] = [];
   let [heldBytes, seenBytes] = [0, 0];
   let [isPaused, isLastSeen, isUnwanted] = [false, false, false];

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { createRecentMap } from '../auth/recent-map.ts';
 
 /** `::ffff:10.0.0.1` and its written-out forms are the IPv4 address they carry. */
 export function foldMapped(address: string): string {
@@ -18,6 +19,9 @@ function createRanges(cidrs: readonly string[]): BlockList {
   return ranges;
 }
 
+/** Sockets stay open for many calls: their addresses come again and again. */
+const foldedKept = 4096;
+
 /**
  * Finds the client's address. The socket's own address counts unless it is a trusted proxy's; then X-Forwarded-For is read from right
  * to left up to the first hop that is not trusted. Anything unreadable there leaves the last address that was believed.
@@ -25,8 +29,16 @@ function createRanges(cidrs: readonly string[]): BlockList {
 export function createAddressReader(trustedProxies: readonly string[]) {
   const ranges = createRanges(trustedProxies);
   const isTrusted = (address: string) => ranges.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  const folded = createRecentMap<string>(foldedKept);
+  const fold = (text: string): string => {
+    const known = folded.get(text);
+    if (known !== undefined) return known;
+    const address = foldMapped(text);
+    folded.set(text, address);
+    return address;
+  };
   return (socketAddress: string, forwardedFor: string | undefined): string => {
-    let address = foldMapped(socketAddress);
+    let address = fold(socketAddress);
     if (forwardedFor === undefined || trustedProxies.length === 0 || !isTrusted(address)) return address;
     for (const hop of forwardedFor.split(',').reverse()) {
       const candidate = foldMapped(hop.trim().replace(/^\[(.*)\](?::\d+)?$/, '$1'));

@@ -57,7 +57,7 @@ export function createDispatch(deps: DispatchDeps) {
       const outcome = await pass(deps, arrival, passage, headers);
       return { outcome, headers: headers() };
     } catch (error) {
-      const problem = asProblem(error, deps.log, arrival);
+      const problem = asProblem(error, deps.log, { requestId: arrival.requestId, route: arrival.match?.route.path });
       deps.metrics.refused(problem.code);
       return { outcome: problem, headers: headers() };
     } finally {
@@ -180,9 +180,10 @@ function findingsOf(issue: z.core.$ZodIssue): Finding[] {
   return [{ path, message: issue.message }];
 }
 
-function asProblem(error: unknown, log: Log, arrival: Arrival): Problem {
+/** What was thrown, as the client may see it; a mistake of ours is logged. */
+export function asProblem(error: unknown, log: Log, call: { requestId: string; route: string | undefined }): Problem {
   if (error instanceof Problem) return error;
-  log.error({ err: error, requestId: arrival.requestId, route: arrival.match?.route.path }, 'a handler failed');
+  log.error({ err: error, ...call }, 'a handler failed');
   return new Problem('INTERNAL_ERROR');
 }
 

@@ -39,6 +39,7 @@ import { uploadRoutes } from './routes/uploads.ts';
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import { assertNativeServer, basePath, createServer, type Server } from './server.ts';
+import { createSubmitDoor } from './submit-door.ts';
 
 export interface HttpOptions {
   settings: Settings;
@@ -74,6 +75,7 @@ export async function createHttp(options: HttpOptions) {
   const server: Server = createServer({
     api, root: createRouteTable([...rootRoutes, ...docsRoutes()]), dispatch: createDispatch({ authenticate: people.authenticate, access, limits, log, metrics }),
     addressOf, corsOrigins: settings.corsOrigins, isPortShared: options.isPortShared, log, metrics, extend: (app) => live.extend(app, basePath),
+    submitDoor: createSubmitDoor({ submit: core.submit, limits, addressOf, corsOrigins: settings.corsOrigins, log, metrics }),
   });
   return {
     listen: server.listen,

@@ -1,12 +1,15 @@
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js';
 import { Problem, validationProblem } from '../errors.ts';
-import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { receiveBody, receiveStream, type IncomingBody, type IncomingStream } from './body.ts';
+import { answer } from './answer.ts';
+import { receiveBody, receiveStream, type IncomingBody, type ReceiveOptions } from './body.ts';
+import { corsHeaders, preflight } from './cors.ts';
 import type { Arrival } from './dispatch.ts';
 import { openReply, type ReplyChannel } from './reply.ts';
+import { requestIdOf } from './request-id.ts';
 import { defaultMaxBodyBytes, type Match, type Method, type Outcome, type RouteTable } from './route.ts';
+import { submitPath, type SubmitDoor } from './submit-door.ts';
 
 type Header = readonly [string, string];
 export type Dispatch = (arrival: Arrival) => Promise<{ outcome: Outcome | Problem; headers: Header[] }>;
@@ -25,6 +28,8 @@ export interface ServerOptions {
   metrics: Pick<Metrics, 'requested'>;
   /** Adds WebSocket routes before the catch-all. */
   extend?(app: Pick<TemplatedApp, 'ws'>): void;
+  /** Takes the usual submissions on a shorter way. */
+  submitDoor?: SubmitDoor | undefined;
 }
 
 export const basePath = '/api/v1';
@@ -48,11 +53,21 @@ export function createServer(options: ServerOptions) {
   let isDraining = false;
   let inFlight = 0;
   options.extend?.(app);
-  app.any('/*', (res, req) => {
+  const track = () => {
     inFlight += 1;
+    return () => void (inFlight -= 1);
+  };
+  const general = (res: HttpResponse, req: HttpRequest): void => {
+    const end = track();
     // Whatever is thrown here would end the process, so nothing may be.
-    serve(options, res, req, () => isDraining).finally(() => (inFlight -= 1)).catch((error: unknown) => options.log.error({ err: error }, 'a reply failed'));
-  });
+    serve(options, res, req, () => isDraining).finally(end).catch((error: unknown) => options.log.error({ err: error }, 'a reply failed'));
+  };
+  const { submitDoor } = options;
+  if (submitDoor)
+    app.post(basePath + submitPath.replace(/\{(\w+)\}/g, ':$1'), (res, req) => {
+      if (isDraining || !submitDoor(res, req, track)) general(res, req);
+    });
+  app.any('/*', general);
   return {
     listen: (host: string, port: number) =>
       new Promise<number>((resolve, reject) => {
@@ -108,7 +123,6 @@ function readHead(req: HttpRequest): Head {
 }
 
 const socketText = (bytes: ArrayBuffer): string => Buffer.from(bytes).toString('latin1');
-const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/;
 
 async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest, isDraining: () => boolean): Promise<void> {
   const startedAt = performance.now();
@@ -118,12 +132,11 @@ async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest
   const isHead = head.method === 'HEAD';
   const match = methods.has(head.method) || isHead ? table.match(isHead ? 'GET' : (head.method as Method), path) : undefined;
   const address = options.addressOf(socketText(res.getRemoteAddressAsText()), head.headers.get('x-forwarded-for'));
-  const given = head.headers.get('x-request-id');
-  const requestId = given !== undefined && requestIdPattern.test(given) ? given : newId();
+  const requestId = requestIdOf(head.headers.get('x-request-id'));
   const isStream = match?.route.bodyKind === 'stream';
-  const stream = isStream ? streamOf(res, head, match, reply) : undefined;
-  const body = isStream ? undefined : bodyOf(res, head, match);
-  const cors = corsHeaders(options.corsOrigins, head.headers.get('origin'), match);
+  const stream = isStream ? receiveStream(res, receiveOptions(head, match, reply)) : undefined;
+  const body = isStream ? undefined : bodyOf(res, head, match, reply);
+  const cors = corsHeaders(options.corsOrigins, head.headers.get('origin'), match?.route.access.kind === 'public');
   let status: number;
   if (head.method === 'OPTIONS') {
     status = 204;
@@ -144,75 +157,14 @@ function tableFor(options: ServerOptions, path: string): { table: Pick<RouteTabl
   return path.startsWith('/api/') ? { table: { match: nothing }, path } : { table: options.root, path };
 }
 
-function bodyOf(res: HttpResponse, head: Head, match: Match | undefined): IncomingBody | undefined {
-  if (head.method !== 'POST' && head.method !== 'PUT' && !head.headers.has('content-length') && !head.headers.has('transfer-encoding')) return undefined;
+function bodyOf(res: HttpResponse, head: Head, match: Match | undefined, reply: ReplyChannel): IncomingBody | undefined {
+  const takesBody = head.method === 'POST' || head.method === 'PUT';
+  if (!takesBody && !head.headers.has('content-length') && !head.headers.has('transfer-encoding')) return undefined;
+  const body = receiveBody(res, receiveOptions(head, match, reply));
+  return takesBody ? body : undefined;
+}
+
+function receiveOptions(head: Head, match: Match | undefined, { onAbort }: ReplyChannel): ReceiveOptions {
   const declared = head.headers.get('content-length');
-  const body = receiveBody(res, match?.route.maxBodyBytes ?? defaultMaxBodyBytes, declared === undefined ? undefined : Number(declared));
-  return head.method === 'POST' || head.method === 'PUT' ? body : undefined;
-}
-
-function streamOf(res: HttpResponse, head: Head, match: Match, { onAbort }: ReplyChannel): IncomingStream {
-  const declared = head.headers.get('content-length');
-  return receiveStream(res, { limitBytes: match.route.maxBodyBytes ?? defaultMaxBodyBytes, declaredBytes: declared === undefined ? undefined : Number(declared), onAbort });
-}
-
-function corsHeaders(origins: readonly string[], origin: string | undefined, match: Match | undefined): Header[] {
-  if (origin === undefined || origins.length === 0) return [];
-  const isListed = origins.includes(origin);
-  const isOpen = origins.includes('*') && match?.route.access.kind === 'public';
-  if (!isListed && !isOpen) return [['vary', 'Origin']];
-  return [['access-control-allow-origin', isListed ? origin : '*'], ['vary', 'Origin'], ['access-control-expose-headers', exposed]];
-}
-
-const exposed = 'X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed, ETag, Content-Disposition';
-
-function preflight(cors: readonly Header[], table: Pick<RouteTable, 'match'>, path: string): Header[] {
-  const allowed = ['GET', 'POST', 'PUT', 'DELETE'].filter((method) => table.match(method as Method, path));
-  const allow: Header = ['allow', [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')];
-  if (!cors.some(([name]) => name === 'access-control-allow-origin')) return [allow];
-  return [allow, ['access-control-allow-methods', allowed.join(', ')], ['access-control-allow-headers', 'Authorization, Content-Type, Idempotency-Key, X-Survey-Token, X-Filename, X-Request-Id, Last-Event-ID'], ['access-control-max-age', '600']];
-}
-
-const plainHeaders: readonly Header[] = [['x-content-type-options', 'nosniff'], ['cache-control', 'no-store']];
-/** Proxies are asked not to keep events back. */
-const eventHeaders: readonly Header[] = [['content-type', 'text/event-stream; charset=utf-8'], ['x-accel-buffering', 'no'], ...plainHeaders];
-const jsonHeaders: readonly Header[] = [['content-type', 'application/json; charset=utf-8'], ...plainHeaders];
-
-async function answer(reply: ReplyChannel, outcome: Outcome | Problem, headers: Header[], context: { isHead: boolean; requestId: string }): Promise<number> {
-  if (outcome instanceof Problem) return sendProblem(reply, outcome, headers, context);
-  if (outcome.kind === 'taken') return 200;
-  if (outcome.kind === 'events') {
-    if (context.isHead) reply.sendHead(200, [...eventHeaders, ...headers]);
-    else {
-      const body = reply.open(200, [...eventHeaders, ...headers]);
-      if (body) outcome.begin(body);
-    }
-    return 200;
-  }
-  if (outcome.kind === 'stream') {
-    if (context.isHead) reply.sendHead(outcome.status, [...outcome.headers, ...headers], outcome.totalBytes);
-    else await reply.stream(outcome.status, [...outcome.headers, ...headers], outcome.source, outcome.totalBytes);
-    return outcome.status;
-  }
-  const isJson = outcome.kind === 'json';
-  const text = isJson ? JSON.stringify({ success: true, data: outcome.data, ...(outcome.pagination && { pagination: outcome.pagination }) }) : outcome.text;
-  const type: readonly Header[] = isJson ? jsonHeaders : [['content-type', outcome.mediaType], ['x-content-type-options', 'nosniff']];
-  write(reply, outcome.status, [...type, ...headers, ...(outcome.headers ?? [])], text, context.isHead);
-  return outcome.status;
-}
-
-function write(reply: ReplyChannel, status: number, headers: Header[], text: string, isHead: boolean): void {
-  if (isHead) reply.sendHead(status, headers, Buffer.byteLength(text));
-  else reply.send(status, headers, text);
-}
-
-function sendProblem(reply: ReplyChannel, problem: Problem, given: Header[], context: { isHead: boolean; requestId: string }): number {
-  const headers: Header[] = [...jsonHeaders, ...given, ...problem.headers];
-  if (problem.retryAfterSeconds !== undefined) headers.push(['retry-after', String(problem.retryAfterSeconds)]);
-  if (problem.status === 401) headers.push(['www-authenticate', 'Bearer']);
-  const text = JSON.stringify({ success: false, message: problem.message, code: problem.code, requestId: context.requestId, ...(problem.details && { details: problem.details }) });
-  // A body that was refused unread would be taken for the next request.
-  if (problem.status === 413) reply.sendAndClose(413, headers, text);
-  else write(reply, problem.status, headers, text, context.isHead);
-  return problem.status;
+  return { limitBytes: match?.route.maxBodyBytes ?? defaultMaxBodyBytes, declaredBytes: declared === undefined ? undefined : Number(declared), onAbort };
 }

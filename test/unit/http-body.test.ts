@@ -6,11 +6,12 @@ import { fakeResponse } from '../support/fake-response.ts';
 
 const refusal = (code: string, pattern = /./) => (error: unknown) => error instanceof Problem && error.code === code && pattern.test(error.message);
 const parse = (text: string | Buffer) => parseJson(Buffer.from(text));
+const never = () => undefined;
 
 describe('an incoming body', () => {
   it('is put together from copies of its pieces', async () => {
     const connection = fakeResponse();
-    const body = receiveBody(connection.response, 100, undefined);
+    const body = receiveBody(connection.response, { limitBytes: 100, declaredBytes: undefined, onAbort: never });
     connection.receive('{"a":', false);
     connection.receive('', false);
     connection.receive('"ü"}', true);
@@ -19,14 +20,14 @@ describe('an incoming body', () => {
 
   it('is given to one who asks before it has come, and may be empty', async () => {
     const connection = fakeResponse();
-    const whole = receiveBody(connection.response, 100, undefined).whole();
+    const whole = receiveBody(connection.response, { limitBytes: 100, declaredBytes: undefined, onAbort: never }).whole();
     connection.receive('', true);
     assert.equal((await whole).length, 0);
   });
 
   it('is taken up to its limit and refused one byte past it', async () => {
     const [exact, over] = [fakeResponse(), fakeResponse()];
-    const [taken, refused] = [receiveBody(exact.response, 8, 8), receiveBody(over.response, 8, undefined)];
+    const [taken, refused] = [receiveBody(exact.response, { limitBytes: 8, declaredBytes: 8, onAbort: never }), receiveBody(over.response, { limitBytes: 8, declaredBytes: undefined, onAbort: never })];
     exact.receive('12345678', true);
     over.receive('12345678', false);
     over.receive('9', true);
@@ -35,7 +36,16 @@ describe('an incoming body', () => {
   });
 
   it('is refused by its declared length, before anything has come', async () => {
-    await assert.rejects(receiveBody(fakeResponse().response, 8, 9).whole(), refusal('PAYLOAD_TOO_LARGE'));
+    await assert.rejects(receiveBody(fakeResponse().response, { limitBytes: 8, declaredBytes: 9, onAbort: never }).whole(), refusal('PAYLOAD_TOO_LARGE'));
+  });
+
+  it('is given up when the client breaks off, so that nobody waits for it', async () => {
+    const connection = fakeResponse();
+    let leave: () => void = never;
+    const body = receiveBody(connection.response, { limitBytes: 100, declaredBytes: 50, onAbort: (listener) => (leave = listener) });
+    connection.receive('{"a":', false);
+    leave();
+    await assert.rejects(body.whole(), refusal('VALIDATION_ERROR', /broken off/));
   });
 });
 

@@ -1,11 +1,11 @@
-import type { SubmissionOutcome, SubmissionStanding, Submissions } from '../../actors/submissions.ts';
+import type { SubmissionOutcome, SubmissionRequest, SubmissionStanding, Submissions } from '../../actors/submissions.ts';
 import { readSubmission } from '../../domain/submission.ts';
 import { Problem, notFound, validationProblem, type Finding } from '../../errors.ts';
 import { assertJsonType, parseFlatJson } from '../body.ts';
 import { standingHeaders } from '../dispatch.ts';
 import { limitKeyOf } from '../client-address.ts';
 import type { Limits } from '../limits.ts';
-import { defaultMaxBodyBytes, route, type Call, type Outcome, type Route } from '../route.ts';
+import { defaultMaxBodyBytes, route, type Outcome, type Route } from '../route.ts';
 import { submissionBodySchema, submissionReplySchema } from '../schemas/responses.ts';
 
 export interface SubmitRouteDeps {
@@ -27,44 +27,71 @@ export function submitRoute({ submit, limits }: SubmitRouteDeps): Route {
     access: { kind: 'public' }, limit: 'submit', body: submissionBodySchema, bodyKind: 'raw', maxBodyBytes: defaultMaxBodyBytes,
     reply: submissionReplySchema, replyStatus: 201,
     handle: async (call) => {
-      const surveyId = call.params['surveyId'] ?? '';
-      const outcome = await submit({ surveyId, ...readRequest(call), surveyToken: call.header('x-survey-token'), address: limitKeyOf(call.address) });
-      if (outcome.kind !== 'unknown survey') return answer(outcome);
-      const standing = await limits.consume('api', limitKeyOf(call.address));
-      if (!standing.isAllowed) throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: standing.retryAfterSeconds, headers: standingHeaders(standing) });
-      throw new Problem('NOT_FOUND', notFound('survey').message, { headers: standingHeaders(standing) });
+      const header = (name: string) => call.header(name);
+      const given = readSubmissionCall({
+        surveyId: call.params['surveyId'] ?? '', contentType: header('content-type'), contentEncoding: header('content-encoding'), idempotencyKey: header('idempotency-key'),
+        surveyToken: header('x-survey-token'), address: limitKeyOf(call.address), bytes: call.rawBody,
+      });
+      return conclude(await submit(given), given.address, limits);
     },
   });
 }
 
-/** Reads the request as far as it can be read: what is wrong travels on, because refused submissions are counted too. */
-function readRequest(call: Pick<Call, 'header' | 'rawBody'>) {
+/** What of a call to submit matters, as it came. */
+export interface SubmissionCall {
+  surveyId: string;
+  contentType: string | undefined;
+  contentEncoding: string | undefined;
+  idempotencyKey: string | undefined;
+  surveyToken: string | undefined;
+  /** The key that limits count the client under. */
+  address: string;
+  bytes: Buffer;
+}
+
+/** Reads the call as far as it can be read: what is wrong travels on, because refused submissions are counted too. */
+export function readSubmissionCall({ surveyId, contentType, contentEncoding, idempotencyKey, surveyToken, address, bytes }: SubmissionCall): SubmissionRequest {
   const findings: Finding[] = [];
-  const idempotencyKey = call.header('idempotency-key');
   try {
-    assertJsonType(call.header('content-type'), call.header('content-encoding'));
+    assertJsonType(contentType, contentEncoding);
     if (idempotencyKey !== undefined && !keyPattern.test(idempotencyKey))
       throw validationProblem([{ path: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' }]);
-    const body = parseFlatJson(call.rawBody);
+    const body = parseFlatJson(bytes);
     const submission = readSubmission(body, findings);
     const problem = submission ? undefined : validationProblem(findings);
-    return { submission, findings, body, idempotencyKey, problem };
+    return { surveyId, submission, findings, body, idempotencyKey, problem, surveyToken, address };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return { submission: undefined, findings, body: null, idempotencyKey: undefined, problem: error };
+    return { surveyId, submission: undefined, findings, body: null, idempotencyKey: undefined, problem: error, surveyToken, address };
   }
+}
+
+/** The reply to what became of a submission. Throws refusals, with the headers of where the caller stands. */
+export async function conclude(outcome: SubmissionOutcome, address: string, limits: Pick<Limits, 'consume'>): Promise<Outcome> {
+  if (outcome.kind !== 'unknown survey') return answer(outcome);
+  const standing = await limits.consume('api', address);
+  if (!standing.isAllowed) throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: standing.retryAfterSeconds, headers: standingHeaders(standing) });
+  throw new Problem('NOT_FOUND', notFound('survey').message, { headers: standingHeaders(standing) });
 }
 
 function headersOf(standing: SubmissionStanding | undefined): (readonly [string, string])[] {
   if (!standing) return [];
-  return standingHeaders({ ...standing, resetAt: Math.ceil((Date.now() + Math.max(0, standing.resetMs)) / 1000) });
+  return standingHeaders({ ...standing, resetAt: resetAt(standing) });
 }
+
+/** When the limit's window ends, in Unix seconds. */
+export function resetAt({ resetMs }: SubmissionStanding): number {
+  return Math.ceil((Date.now() + Math.max(0, resetMs)) / 1000);
+}
+
+/** The body of a reply to an accepted submission. */
+export const acceptedText = (replyText: string): string => `{"success":true,"data":${replyText}}`;
 
 function answer(outcome: Exclude<SubmissionOutcome, { kind: 'unknown survey' }>): Outcome {
   const headers = headersOf(outcome.standing);
   if (outcome.kind === 'refused') throw outcome.problem.with(headers);
   return {
-    kind: 'text', status: 201, mediaType: 'application/json; charset=utf-8', text: `{"success":true,"data":${outcome.replyText}}`,
+    kind: 'text', status: 201, mediaType: 'application/json; charset=utf-8', text: acceptedText(outcome.replyText),
     headers: outcome.isReplay ? [...headers, ['idempotent-replayed', 'true']] : headers,
   };
 }

@@ -26,9 +26,11 @@ interface SurveyPart {
 /** The arguments of `append.lua` after the batch's own, and how to read its reply. */
 export interface AppendCall {
   fields: (string | number)[];
-  /** Hands each result to whoever waits for it; throws when the reply is not what the script gives. */
-  settle(results: readonly string[]): void;
+  /** Hands each result to whoever waits for it and tells how many met each; throws when the reply is not what the script gives. */
+  settle(results: readonly string[], tell: Tell): void;
 }
+
+type Tell = (code: AppendCode, count: number) => void;
 
 const codes: readonly AppendCode[] = ['ACCEPTED', 'FILLED', 'REPLAY', 'MISMATCH', 'LIMITED', 'STALE', 'REFUSED', 'QUOTA', 'CHANGED', 'COMPLETE', 'UNKNOWN'];
 
@@ -61,7 +63,7 @@ export function encodeBatch(batch: readonly Waiting[]): AppendCall {
       fields.push(part.index, caller, group.limit, group.rows, group.members.length);
     }
   fields.push(...singles);
-  return { fields, settle: (results) => settleAll(groups, single, results) };
+  return { fields, settle: (results, tell) => settleAll({ groups, singles: single }, results, tell) };
 }
 
 const isPlain = (item: Appendix): boolean => item.refusal === '' && item.idempotencyKey === '' && item.isComplete && item.seen === null && item.state === '';
@@ -97,32 +99,37 @@ function addToGroup(part: SurveyPart, item: Waiting): void {
   }
 }
 
-function settleAll(groups: readonly Group[], singles: readonly Waiting[], results: readonly string[]): void {
+function settleAll({ groups, singles }: { groups: readonly Group[]; singles: readonly Waiting[] }, results: readonly string[], tell: Tell): void {
   if (results.length !== groups.length + singles.length) throw new Error('the intake script answered short');
-  for (const [index, group] of groups.entries()) settleGroup(group, results[index] ?? '');
-  for (const [index, item] of singles.entries()) settleSingle(item, results[groups.length + index] ?? '');
+  for (const [index, group] of groups.entries()) settleGroup(group, results[index] ?? '', tell);
+  for (const [index, item] of singles.entries()) tell(settleSingle(item, results[groups.length + index] ?? ''), 1);
 }
 
 /** Reads `left counted passed accepted code isFilled`. */
-function settleGroup({ limit, members }: Group, result: string): void {
-  const [left = 0, counted = 0, passed = 0, accepted = 0, code = -1, isFilled = 0] = result.split(' ').map(Number);
-  const between = codeOf(code);
+function settleGroup({ limit, members }: Group, result: string, tell: Tell): void {
+  const [left = 0, counted = 0, passed = 0, accepted = 0, number = -1, isFilled = 0] = result.split(' ').map(Number);
+  const between = codeOf(number);
+  const filling = isFilled === 1 ? accepted - 1 : -1;
   const before = counted - members.length;
   for (const [index, { resolve }] of members.entries())
     resolve({
-      code: index < accepted ? (isFilled === 1 && index === accepted - 1 ? 'FILLED' : 'ACCEPTED') : index < passed ? between : 'LIMITED',
+      code: index === filling ? 'FILLED' : index < accepted ? 'ACCEPTED' : index < passed ? between : 'LIMITED',
       remaining: counted < 0 ? -1 : Math.max(0, limit - before - index - 1), resetMs: left, text: '',
     });
+  tell('ACCEPTED', accepted - isFilled);
+  tell('FILLED', isFilled);
+  tell(between, passed - accepted);
+  tell('LIMITED', members.length - passed);
 }
 
 /** Reads `code remaining left text`. */
-function settleSingle({ resolve }: Waiting, result: string): void {
+function settleSingle({ resolve }: Waiting, result: string): AppendCode {
   const first = result.indexOf(' ');
   const second = result.indexOf(' ', first + 1);
   const third = result.indexOf(' ', second + 1);
-  resolve({
-    code: codeOf(Number(result.slice(0, first))), remaining: Number(result.slice(first + 1, second)), resetMs: Number(result.slice(second + 1, third)), text: result.slice(third + 1),
-  });
+  const code = codeOf(Number(result.slice(0, first)));
+  resolve({ code, remaining: Number(result.slice(first + 1, second)), resetMs: Number(result.slice(second + 1, third)), text: result.slice(third + 1) });
+  return code;
 }
 
 function codeOf(number: number): AppendCode {

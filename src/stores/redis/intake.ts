@@ -154,13 +154,18 @@ function createLane(redis: IntakeRedis, shard: Shard, metrics: Pick<Metrics, 'co
     }
   };
 
+  // After these a submission is tried again: only what it meets at last counts.
+  const tell = (code: AppendCode, count: number) => {
+    if (count > 0 && code !== 'STALE' && code !== 'UNKNOWN' && code !== 'CHANGED') metrics.submitted(code, count);
+  };
+
   const send = async (batch: Waiting[]): Promise<void> => {
     const startedAt = performance.now();
     const call = encodeBatch(batch);
     try {
       const results = await redis.appendBatch(shard.stream, shard.prefix, limitWindowMs, doneTtlSeconds, openTtlSeconds, ...call.fields);
       metrics.committed(batch.length, (performance.now() - startedAt) / 1000);
-      call.settle(results);
+      call.settle(results, tell);
     } catch (error) {
       const problem = unavailable('Responses cannot be stored durably right now', 2, error);
       for (const item of batch) item.reject(problem);

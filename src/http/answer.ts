@@ -1,0 +1,50 @@
+import { Problem } from '../errors.ts';
+import type { ReplyChannel } from './reply.ts';
+import type { Outcome } from './route.ts';
+
+type Header = readonly [string, string];
+
+const plainHeaders: readonly Header[] = [['x-content-type-options', 'nosniff'], ['cache-control', 'no-store']];
+/** Proxies are asked not to keep events back. */
+const eventHeaders: readonly Header[] = [['content-type', 'text/event-stream; charset=utf-8'], ['x-accel-buffering', 'no'], ...plainHeaders];
+const jsonHeaders: readonly Header[] = [['content-type', 'application/json; charset=utf-8'], ...plainHeaders];
+
+/** Writes an outcome or a problem; gives the status. */
+export async function answer(reply: ReplyChannel, outcome: Outcome | Problem, headers: Header[], context: { isHead: boolean; requestId: string }): Promise<number> {
+  if (outcome instanceof Problem) return sendProblem(reply, outcome, headers, context);
+  if (outcome.kind === 'taken') return 200;
+  if (outcome.kind === 'events') {
+    if (context.isHead) reply.sendHead(200, [...eventHeaders, ...headers]);
+    else {
+      const body = reply.open(200, [...eventHeaders, ...headers]);
+      if (body) outcome.begin(body);
+    }
+    return 200;
+  }
+  if (outcome.kind === 'stream') {
+    if (context.isHead) reply.sendHead(outcome.status, [...outcome.headers, ...headers], outcome.totalBytes);
+    else await reply.stream(outcome.status, [...outcome.headers, ...headers], outcome.source, outcome.totalBytes);
+    return outcome.status;
+  }
+  const isJson = outcome.kind === 'json';
+  const text = isJson ? JSON.stringify({ success: true, data: outcome.data, ...(outcome.pagination && { pagination: outcome.pagination }) }) : outcome.text;
+  const type: readonly Header[] = isJson ? jsonHeaders : [['content-type', outcome.mediaType], ['x-content-type-options', 'nosniff']];
+  write(reply, outcome.status, [...type, ...headers, ...(outcome.headers ?? [])], text, context.isHead);
+  return outcome.status;
+}
+
+function write(reply: ReplyChannel, status: number, headers: Header[], text: string, isHead: boolean): void {
+  if (isHead) reply.sendHead(status, headers, Buffer.byteLength(text));
+  else reply.send(status, headers, text);
+}
+
+function sendProblem(reply: ReplyChannel, problem: Problem, given: Header[], context: { isHead: boolean; requestId: string }): number {
+  const headers: Header[] = [...jsonHeaders, ...given, ...problem.headers];
+  if (problem.retryAfterSeconds !== undefined) headers.push(['retry-after', String(problem.retryAfterSeconds)]);
+  if (problem.status === 401) headers.push(['www-authenticate', 'Bearer']);
+  const text = JSON.stringify({ success: false, message: problem.message, code: problem.code, requestId: context.requestId, ...(problem.details && { details: problem.details }) });
+  // A body that was refused unread would be taken for the next request.
+  if (problem.status === 413) reply.sendAndClose(413, headers, text);
+  else write(reply, problem.status, headers, text, context.isHead);
+  return problem.status;
+}

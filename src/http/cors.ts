@@ -1,0 +1,22 @@
+import type { Method, RouteTable } from './route.ts';
+
+type Header = readonly [string, string];
+
+/** What a page of another origin may read; `isPublic`: of a route that needs no sign-in. */
+export function corsHeaders(origins: readonly string[], origin: string | undefined, isPublic: boolean): Header[] {
+  if (origin === undefined || origins.length === 0) return [];
+  const isListed = origins.includes(origin);
+  const isOpen = origins.includes('*') && isPublic;
+  if (!isListed && !isOpen) return [['vary', 'Origin']];
+  return [['access-control-allow-origin', isListed ? origin : '*'], ['vary', 'Origin'], ['access-control-expose-headers', exposed]];
+}
+
+const exposed = 'X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed, ETag, Content-Disposition';
+
+/** What an OPTIONS request is told. */
+export function preflight(cors: readonly Header[], table: Pick<RouteTable, 'match'>, path: string): Header[] {
+  const allowed = ['GET', 'POST', 'PUT', 'DELETE'].filter((method) => table.match(method as Method, path));
+  const allow: Header = ['allow', [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')];
+  if (!cors.some(([name]) => name === 'access-control-allow-origin')) return [allow];
+  return [allow, ['access-control-allow-methods', allowed.join(', ')], ['access-control-allow-headers', 'Authorization, Content-Type, Idempotency-Key, X-Survey-Token, X-Filename, X-Request-Id, Last-Event-ID'], ['access-control-max-age', '600']];
+}

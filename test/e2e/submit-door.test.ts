@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { adminClient, type Client, type Reply } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startService, type RunningService } from '../support/service.ts';
+
+/** Said of the coding of the body, this changes nothing but the way that a submission takes through the service: the general one. */
+const generalWay = { 'content-encoding': 'identity' };
+
+describe('the short way of a submission', () => {
+  let service: RunningService;
+  let admin: Client;
+  before(async () => {
+    service = await startService({ env: { CORS_ORIGINS: 'https://forms.example.org' } });
+    admin = await adminClient(service);
+  });
+  after(() => service.stop());
+
+  async function survey(body: object = {}): Promise<{ id: string; questionId: string }> {
+    const { id } = await admin.create('/surveys', { title: 'Door', ...body });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'A word', isRequired: true });
+    await admin.post(`/surveys/${id}/publish`);
+    return { id, questionId: question.id };
+  }
+
+  const changing = /^(date|x-request-id|x-ratelimit-reset|x-ratelimit-remaining|retry-after)$/;
+  /** What must be the same on both ways: all but ids and times, which must be there. */
+  function faceOf({ status, headers, body }: Reply) {
+    const shown = JSON.stringify(body).replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'id').replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time').replace(/"resumeToken":"[^"]+"/, 'token');
+    return { status, shown, headers: [...headers].map(([name, value]) => `${name}: ${changing.test(name) ? 'any' : value}`) };
+  }
+
+  it('gives the same replies as the general way, to good and bad calls', async () => {
+    const { id, questionId } = await survey();
+    const hidden = await survey({ visibility: 'PRIVATE' });
+    const draft = (await admin.create('/surveys', { title: 'Not open' })).id;
+    const answers = [{ questionId, textValue: 'ü 👩‍👩‍👧' }];
+    const [key, made, keyed] = [randomUUID(), randomUUID(), randomUUID()];
+    const json = { 'content-type': 'application/json' };
+    const calls: [name: string, surveyId: string, body: string, headers: Record<string, string>][] = [
+      ['a good one', id, JSON.stringify({ answers }), json],
+      ['another spelling of the type', id, JSON.stringify({ answers }), { 'content-type': 'Application/JSON; charset="UTF-8"' }],
+      ['a partial one', id, JSON.stringify({ answers, isComplete: false }), json],
+      ['one under a key', id, JSON.stringify({ answers }), { ...json, 'idempotency-key': key }],
+      ['the same again', id, JSON.stringify({ answers }), { ...json, 'idempotency-key': key }],
+      ['the key with another body', id, JSON.stringify({ answers: [{ questionId, textValue: 'other' }] }), { ...json, 'idempotency-key': key }],
+      ['a key that is none', id, JSON.stringify({ answers }), { ...json, 'idempotency-key': 'two words' }],
+      ['an id of the client', id, JSON.stringify({ answers, responseId: made }), json],
+      ['a survey that is not there', randomUUID(), JSON.stringify({ answers }), json],
+      ['an id that is none', 'nothing', JSON.stringify({ answers }), json],
+      ['a survey that is not open', draft, JSON.stringify({ answers }), json],
+      ['a PRIVATE survey without its token', hidden.id, JSON.stringify({ answers: [] }), json],
+      ['a PRIVATE survey with a wrong one', hidden.id, JSON.stringify({ answers: [] }), { ...json, 'x-survey-token': 'wrong' }],
+      ['no JSON', id, '{"answers":', json],
+      ['no object', id, '[1]', json],
+      ['no body', id, '', json],
+      ['no type', id, JSON.stringify({ answers }), { 'content-type': 'text/plain' }],
+      ['a question that is missing', id, JSON.stringify({ answers: [] }), json],
+      ['a field that is not known', id, JSON.stringify({ answers, [keyed]: 1 }), json],
+      ['another origin that is listed', id, JSON.stringify({ answers }), { ...json, origin: 'https://forms.example.org' }],
+      ['another origin that is not', id, JSON.stringify({ answers }), { ...json, origin: 'https://elsewhere.example.org' }],
+      ['a NUL', id, '{"answers":[{"questionId":"a","textValue":"\\u0000"}]}', json],
+    ];
+    for (const [name, surveyId, body, headers] of calls) {
+      const call = (more: Record<string, string>) => admin.call('POST', `/responses/surveys/${surveyId}/submit`, { body, headers: { ...headers, ...more }, token: undefined });
+      const short = await call({});
+      // The key and the id have been used by then, so the general way is shown fresh ones where the first use matters.
+      const general = await call({ ...generalWay, ...(name === 'one under a key' && { 'idempotency-key': randomUUID() }) });
+      if (name === 'an id of the client') assert.equal(short.headers.get('idempotent-replayed') ?? general.headers.get('idempotent-replayed'), 'true', name);
+      else assert.deepEqual(faceOf(short), faceOf(general), name);
+      assert.match(short.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/, name);
+    }
+  });
+
+  it('keeps the name that a client gives to its call', async () => {
+    const { id } = await survey();
+    const reply = await admin.submit(id, { answers: [] }, { 'x-request-id': 'trace-7' });
+    assert.deepEqual([reply.status, reply.headers.get('x-request-id'), reply.body.requestId], [400, 'trace-7', 'trace-7']);
+  });
+
+  it('takes bodies in pieces, and lets go of those that are broken off', async () => {
+    const { id, questionId } = await survey();
+    const body = JSON.stringify({ answers: [{ questionId, textValue: 'x'.repeat(100) }] });
+    const head = `POST /api/v1/responses/surveys/${id}/submit HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
+    const say = (pieces: readonly string[], isCut: boolean) =>
+      new Promise<string>((resolve, reject) => {
+        let heard = '';
+        const socket = connect(service.port, '127.0.0.1');
+        socket.setNoDelay(true);
+        const next = (index: number): void => {
+          const piece = pieces[index];
+          if (piece !== undefined) socket.write(piece, () => setImmediate(next, index + 1));
+          else if (isCut) socket.destroy();
+        };
+        socket.on('connect', () => next(0));
+        socket.on('data', (chunk) => {
+          heard += chunk.toString();
+          socket.end();
+        });
+        socket.on('close', () => resolve(heard));
+        socket.on('error', reject);
+      });
+    const pieces = [head, ...(body.match(/.{1,50}/gs) ?? [])];
+    assert.match(await say(pieces, false), /^HTTP\/1.1 201 /);
+    await Promise.all(Array.from({ length: 20 }, () => say(pieces.slice(0, 2), true)));
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 1));
+    // Calls that were broken off are over: the service, told to stop, waits for none of them.
+    const startedAt = performance.now();
+    await service.stop();
+    assert.ok(performance.now() - startedAt < 8000, 'the stop waited for calls that will never end');
+  });
+});
