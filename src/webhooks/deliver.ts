@@ -26,10 +26,10 @@ export interface DeliverDeps {
 }
 
 /** After a crash nobody delivers to the endpoint for this long. */
-const leaseMs = 10_000;
-const renewMs = 3000;
+const leaseMs = 6000;
+const renewMs = 1500;
 /** Without renewal no attempt begins any more this long before the lease ends. */
-const safeMs = 3000;
+const safeMs = 2500;
 /** After this time another job goes on, so that endpoints without end let others in. */
 const sliceMs = 20_000;
 const agentsKept = 1000;
@@ -48,6 +48,8 @@ export function createDeliverer(deps: DeliverDeps) {
   const { webhooks, deliveries, send, metrics, log, now } = deps;
   const agents = createRecent<EndpointAgent>(agentsKept, (agent) => agent.destroy());
   const paces = createRecent<ReturnType<typeof createPace>>(agentsKept);
+  /** Endpoints at hand. A lease that ran out while PostgreSQL was away must not let this process in twice. */
+  const atHand = new Set<string>();
   let isStopping = false;
   let isAborted = false;
 
@@ -79,6 +81,7 @@ export function createDeliverer(deps: DeliverDeps) {
   const lane = async (run: Run, waiting: ReturnType<typeof createWaiting>, settler: ReturnType<typeof createSettler>): Promise<void> => {
     const pace = run.webhook.maxPerSecond === null ? undefined : paces.get(run.webhook.id, createPace);
     while (!run.isOver()) {
+      await settler.hasRoom();
       const message = await waiting.next(run.isOver);
       if (!message) return;
       if (pace) await pace.turn(run.webhook.maxPerSecond ?? 1, message.deliveries.length);
@@ -108,27 +111,37 @@ export function createDeliverer(deps: DeliverDeps) {
     }, renewMs);
     const waiting = createWaiting({ deliveries, webhook, now, newId: deps.newId });
     const settler = createSettler({ settle: deliveries.settle, log });
-    try {
-      await Promise.all(Array.from({ length: socketsPerEndpoint }, () => lane(run, waiting, settler)));
-      await settler.flushed();
-    } finally {
-      clearInterval(renewal);
-    }
+    const failing = (error: unknown) => {
+      run.end();
+      throw error;
+    };
+    // One lane's trouble ends the others, but is told only when all have ended: until then the endpoint is ours, or another run would send what they have sent.
+    const lanes = Array.from({ length: socketsPerEndpoint }, () => lane(run, waiting, settler).catch(failing));
+    const ends = await Promise.allSettled(lanes);
+    await settler.flushed();
+    clearInterval(renewal);
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed) throw failed.reason;
     return run.isOver() && !isEnded ? 'more' : 'idle';
+  };
+
+  const leased = async (webhookId: string): Promise<'idle' | 'more'> => {
+    const holder = deps.newId();
+    const webhook = await webhooks.lease({ webhookId, holder, nowMs: now(), untilMs: now() + leaseMs });
+    if (!webhook) return 'idle';
+    try {
+      return await work(webhook, holder);
+    } finally {
+      await webhooks.release(webhookId, holder).catch((error: unknown) => log.warn({ err: error, webhookId }, 'an endpoint is given back when its lease ends'));
+    }
   };
 
   return {
     /** Works off what is due for an endpoint. `more`: there may be more at once; another job should follow. */
     async drain(webhookId: string): Promise<'idle' | 'more'> {
-      if (isStopping) return 'idle';
-      const holder = deps.newId();
-      const webhook = await webhooks.lease({ webhookId, holder, nowMs: now(), untilMs: now() + leaseMs });
-      if (!webhook) return 'idle';
-      try {
-        return await work(webhook, holder);
-      } finally {
-        await webhooks.release(webhookId, holder).catch((error: unknown) => log.warn({ err: error, webhookId }, 'an endpoint is given back when its lease ends'));
-      }
+      if (isStopping || atHand.has(webhookId)) return 'idle';
+      atHand.add(webhookId);
+      return leased(webhookId).finally(() => atHand.delete(webhookId));
     },
     /** No attempt begins any more; those under way end. */
     stop(): void {

@@ -10,12 +10,15 @@ export interface SettlerDeps {
 }
 
 const triesAtMost = 60;
+/** Messages sent whose outcome is not written yet: what a crash sends once more, beside those under way. */
+const unwrittenAtMost = 10;
 
 /** Writes down outcomes, all that have come in meanwhile in one statement. While Postgres is away it tries again, for about a minute and a half. */
 export function createSettler({ settle, log, pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms)) }: SettlerDeps) {
   let open: Settlement[] = [];
   let waiting: Promise<void> | undefined;
   let writing: Promise<void> = Promise.resolve();
+  let unwritten = 0;
 
   const write = async (): Promise<void> => {
     const settlements = open;
@@ -40,7 +43,12 @@ export function createSettler({ settle, log, pause = (ms) => new Promise((resolv
       const nextAttemptAt = verdict.nextAttemptAtMs === undefined ? null : new Date(verdict.nextAttemptAtMs);
       for (const { id } of message.deliveries) open.push({ id, status, tries, nextAttemptAt, attempt });
       if (!waiting) writing = waiting = writing.then(write);
-      return waiting;
+      unwritten += 1;
+      return waiting.finally(() => (unwritten -= 1));
+    },
+    /** Resolves when so little is unwritten that more may be sent. */
+    async hasRoom(): Promise<void> {
+      while (unwritten >= unwrittenAtMost) await writing;
     },
     flushed: (): Promise<void> => writing,
   };

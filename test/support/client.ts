@@ -34,6 +34,7 @@ export function createClient(service: Pick<RunningService, 'base'>, token?: stri
     return reply.body.data;
   };
   return {
+    token,
     call,
     expect,
     get: (path: string) => expect(200, 'GET', path),

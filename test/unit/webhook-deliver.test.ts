@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { newId } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import type { Delivery } from '../../src/stores/postgres/webhook-deliveries.ts';
+import type { Webhook } from '../../src/stores/postgres/webhooks.ts';
+import { createDeliverer, type DeliverDeps } from '../../src/webhooks/deliver.ts';
+import { makeSecret } from '../../src/webhooks/sign.ts';
+import { eventually } from '../support/eventually.ts';
+
+const at = new Date(Date.UTC(2026, 0, 1));
+const webhook = {
+  id: newId(), ownerId: newId(), madeAs: 'ADMIN', surveyId: null, url: 'http://127.0.0.1/', events: ['survey.published'], description: null, isActive: true, isBatch: false, maxPerSecond: null,
+  maxAgeSeconds: 1000, secretSealed: Buffer.alloc(0), oldSecretSealed: null, oldSecretUntil: null, failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null, createdAt: at, updatedAt: at,
+} as unknown as Webhook;
+const deliveryOf = (): Delivery => ({
+  id: newId(), webhookId: webhook.id, event: 'survey.published', occurredAt: at, data: {}, status: 'PENDING', attempts: [], tries: 0, nextAttemptAt: at, pendingSince: at, batchId: null, createdAt: at,
+});
+
+/** A deliverer over rows in memory, with a hundred deliveries due at first. */
+function setUp(fakes: { due?: (held: readonly string[]) => Promise<Delivery[]>; settle?: () => Promise<void> } = {}) {
+  const rows = Array.from({ length: 100 }, deliveryOf);
+  const settled = new Set<string>();
+  const did: string[] = [];
+  const secret = makeSecret();
+  const deps: DeliverDeps = {
+    webhooks: {
+      lease: async () => (did.push('lease'), webhook), extend: async () => true, release: async () => void did.push('release'), markFailing: async () => undefined, pause: async () => undefined, disable: async () => undefined,
+    },
+    deliveries: {
+      due: async (_id, { held, most }) => fakes.due?.(held) ?? rows.filter(({ id }) => !settled.has(id) && !held.includes(id)).slice(0, most),
+      ofBatch: async () => [], bindBatch: async () => undefined,
+      settle: async (settlements) => {
+        await fakes.settle?.();
+        for (const { id } of settlements) settled.add(id);
+        did.push('settle');
+      },
+    },
+    send: async () => {
+      did.push('send');
+      return { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
+    },
+    secrets: { open: () => secret }, scheduleSeconds: [1], metrics: { webhookAttempted: () => undefined }, log: createLog('silent'), now: Date.now, random: Math.random, newId,
+  };
+  return { deliverer: createDeliverer(deps), rows, settled, did, count: (what: string) => did.filter((one) => one === what).length };
+}
+
+describe('delivering to an endpoint', () => {
+  it('sends each delivery once and writes each outcome', async () => {
+    const { deliverer, rows, settled, count } = setUp();
+    assert.equal(await deliverer.drain(webhook.id), 'idle');
+    assert.equal(count('send'), rows.length);
+    assert.equal(settled.size, rows.length);
+  });
+
+  it('sends no more than a few while their outcomes cannot be written: a crash would send all of them once more', async () => {
+    let answer: () => void = () => undefined;
+    const stuck = new Promise<void>((resolve) => (answer = resolve));
+    const { deliverer, rows, count } = setUp({ settle: () => stuck });
+    const draining = deliverer.drain(webhook.id);
+    await eventually(() => assert.ok(count('send') >= 10));
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    assert.ok(count('send') <= 15, `${count('send')} were sent`);
+    answer();
+    await draining;
+    assert.equal(count('send'), rows.length);
+  });
+
+  it('gives the endpoint back only when all that it sent is written down, also when the rows cannot be read any more', async () => {
+    let reads = 0;
+    const rows = Array.from({ length: 8 }, deliveryOf);
+    const due = async () => {
+      reads += 1;
+      if (reads > 1) throw new Error('the database is away');
+      return rows;
+    };
+    const slowly = () => new Promise<void>((resolve) => setTimeout(resolve, 30));
+    const { deliverer, did, settled } = setUp({ due, settle: slowly });
+    await assert.rejects(deliverer.drain(webhook.id), /away/);
+    assert.equal(settled.size, rows.length);
+    assert.equal(did.at(-1), 'release');
+  });
+
+  it('is at an endpoint once at a time, even if the lease has run out', async () => {
+    const { deliverer, rows, count } = setUp({ settle: () => new Promise((resolve) => setTimeout(resolve, 5)) });
+    await Promise.all([deliverer.drain(webhook.id), deliverer.drain(webhook.id), deliverer.drain(webhook.id)]);
+    assert.equal(count('lease'), 1);
+    assert.equal(count('send'), rows.length);
+  });
+});
