@@ -58,7 +58,7 @@ export interface HttpOptions {
 export async function createHttp(options: HttpOptions) {
   assertNativeServer();
   const { settings, stores, core, metrics, secrets, log } = options;
-  const people = await createPeople({ sql: stores.sql, redis: stores.sharedRedis, secrets, log, settings, nowMs: core.now, newId: () => newId() });
+  const people = await createPeople({ sql: stores.sql, redis: stores.sharedRedis, secrets, log, settings, nowMs: core.now, newId: () => newId(), announce: stores.rightsNews.publish });
   const limits = createLimits({ redis: stores.sharedRedis, auth: settings.rateLimits.auth, api: settings.rateLimits.api, processCount: settings.workers, log });
   const access = createSurveyAccess({
     surveys: stores.surveys,

@@ -15,6 +15,7 @@ import type { Sql } from '../stores/postgres/client.ts';
 import { createMemberStore } from '../stores/postgres/members.ts';
 import { createSessionStore } from '../stores/postgres/sessions.ts';
 import { createUserStore, type HandOver } from '../stores/postgres/users.ts';
+import type { RightsChange } from '../stores/redis/rights-news.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
 import { auditRoutes } from './routes/audit.ts';
@@ -32,6 +33,8 @@ export interface PeopleDeps {
   settings: Pick<Settings, 'dataDir' | 'jwtPrivateKey' | 'accessTokenTtlSeconds' | 'refreshTokenTtlSeconds'>;
   /** Moves what a deleted user owns in other stores (surveys are moved already). */
   handOver?: HandOver;
+  /** Tells all processes of a change that somebody's open connections depend on. */
+  announce?(change: RightsChange): void;
   nowMs(): number;
   newId(): string;
 }
@@ -45,20 +48,26 @@ export async function createPeople(deps: PeopleDeps) {
   const accessTokens = createAccessTokens({ keys: await signingKeys(settings), ttlSeconds: settings.accessTokenTtlSeconds, nowMs });
   const guard = createAccountGuard({ redis: deps.redis, disguise: secrets.disguise, log });
   const authenticator = createAuthenticator({ ...stores, accessTokens, log });
+  const rightsChanged = (change: RightsChange): void => {
+    authenticator.forget();
+    deps.announce?.(change);
+  };
   const record = recordSignIn(audit);
   const signIn = createSignIn({ ...stores, passwords, accessTokens, guard, record, refreshTtlSeconds: settings.refreshTokenTtlSeconds, newId });
   const refresh = createRefresh({
     ...stores, accessTokens, secrets,
     onReuse: ({ sessionId, userId }) => {
-      authenticator.forget();
+      rightsChanged({ userId });
       return audit.record({ actor: null, action: 'session.token-reused', objectKind: 'session', objectId: sessionId, details: { userId } });
     },
   });
-  const routeDeps = { ...stores, audit, passwords, guard, authenticator, signIn, refresh, newId };
+  const routeDeps = { ...stores, audit, passwords, guard, rightsChanged, signIn, refresh, newId };
   return {
     authenticate: authenticator.authenticate,
     current: authenticator.current,
     isAlive: authenticator.isAlive,
+    /** Rights were changed by another process. */
+    forget: authenticator.forget,
     audit,
     routes: peopleRoutes(routeDeps),
     /** To be run at start, after the migrations; see auth/first-admin. */

@@ -20,6 +20,7 @@ import { createIntake } from './redis/intake.ts';
 import { createLiveNews, createLiveStream } from './redis/live.ts';
 import { createMessages } from './redis/messages.ts';
 import { watchPressure } from './redis/pressure.ts';
+import { createRightsNews } from './redis/rights-news.ts';
 import { createShards } from './redis/shards.ts';
 import { createStream } from './redis/stream.ts';
 import { createDiskStorage } from './uploads/disk.ts';
@@ -74,6 +75,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     live: createLiveStream(liveRedis),
     messages,
     liveNews: createLiveNews(messages),
+    rightsNews: createRightsNews(messages),
     async close(): Promise<void> {
       pressure.stop();
       for (const redis of redises) redis.disconnect();

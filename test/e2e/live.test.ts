@@ -175,8 +175,7 @@ describe('live streams over WebSocket', () => {
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
     await live.next('subscribed');
     await admin.remove(`/surveys/${survey.id}/members/${userId}`);
-    await admin.put(`/surveys/${survey.id}`, { title: 'A change makes it look at once' });
-    assert.equal((await live.next('error', ({ code }) => code === 'FORBIDDEN'))['surveyId'], survey.id);
+    assert.equal((await live.next('error', ({ code }) => code === 'FORBIDDEN', 2000))['surveyId'], survey.id);
     await survey.submit(1);
     const witness = await connect();
     witness.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], after: (await live.next('subscribed'))['cursor'] });
@@ -191,8 +190,29 @@ describe('live streams over WebSocket', () => {
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
     await live.next('subscribed');
     assert.ok((await admin.call('POST', '/auth/logout', { token: own })).status < 300);
-    await live.next('error', ({ code }) => code === 'UNAUTHORIZED', 45_000);
+    await live.next('error', ({ code }) => code === 'UNAUTHORIZED', 5000);
     assert.equal((await live.closed).code, 1008);
+  });
+
+  it('end within five seconds when the user is disabled, or the API key deleted', async () => {
+    const survey = await numberSurvey();
+    const { id: userId } = await admin.create('/users', { email: 'leaver@example.org', password: 'a long password 123', role: 'EDITOR' });
+    const login = await admin.call('POST', '/auth/login', { body: { email: 'leaver@example.org', password: 'a long password 123' } });
+    const { id: keyId, key } = await admin.create('/api-keys', { name: 'listener', role: 'ADMIN' });
+    const [byUser, byKey, other] = [await connect(login.body.data.accessToken), await connect(key), await connect()];
+    byKey.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
+    await byKey.next('subscribed');
+    const events = await openEvents(`${service.base}/surveys/${survey.id}/live`, key);
+    await events.next('subscribed');
+    const startedAt = Date.now();
+    await admin.put(`/users/${userId}`, { isDisabled: true });
+    await admin.remove(`/api-keys/${keyId}`);
+    assert.deepEqual([(await byUser.closed).code, (await byKey.closed).code], [1008, 1008]);
+    await events.ended;
+    assert.ok(Date.now() - startedAt < 5000, `${Date.now() - startedAt} ms`);
+    assert.equal(byUser.messages.find(({ type }) => type === 'error')?.['code'], 'UNAUTHORIZED');
+    other.send({ type: 'ping' });
+    await other.next('pong');
   });
 
   it('answer what is not understood with an error, and refuse what is too much', async () => {

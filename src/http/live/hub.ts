@@ -1,6 +1,7 @@
 import type { Survey } from '../../domain/survey.ts';
 import type { Log } from '../../log.ts';
 import type { JobProgress } from '../../stores/redis/live.ts';
+import type { RightsChange } from '../../stores/redis/rights-news.ts';
 import type { SurveyAccess } from '../dispatch.ts';
 import { statusNow } from '../present.ts';
 import type { People } from '../people.ts';
@@ -9,7 +10,7 @@ import { frameOf, type Frame } from './outlet.ts';
 import type { Session } from './session.ts';
 
 export interface HubDeps {
-  people: Pick<People, 'current'>;
+  people: Pick<People, 'current' | 'forget'>;
   access: SurveyAccess;
   now(): number;
   log: Log;
@@ -119,6 +120,14 @@ export function createHub({ people, access, now, log }: HubDeps) {
     async surveyChanged(surveyId: string): Promise<void> {
       const chosen = listeners(surveyId);
       if (chosen.length > 0) await checkAll(chosen, surveyId);
+    },
+    /** Somebody's rights were changed somewhere: looks at once at those whom it may concern. */
+    async rightsChanged(change: RightsChange): Promise<void> {
+      people.forget();
+      if ('surveyId' in change) return this.surveyChanged(change.surveyId);
+      const isMeant = ({ userId, keyId }: Principal) => ('userId' in change ? userId === change.userId : keyId === change.keyId);
+      const chosen = [...members].filter(({ session }) => isMeant(session.principal));
+      if (chosen.length > 0) await checkAll(chosen);
     },
     jobMoved({ surveyId, ...job }: JobProgress): void {
       const frame = frameOf('job', { surveyId, ...job });

@@ -64,9 +64,11 @@ export function createLive({ stores, core, people, access, limits, metrics, addr
     async listen() {
       await stores.liveNews.onStored(feed.wake);
       await stores.liveNews.onJobProgress(hub.jobMoved);
+      const late = (error: unknown): void => log.debug({ err: error }, 'a change will be told with the next look at rights');
+      await stores.rightsNews.onChange((change) => void hub.rightsChanged(change).catch(late));
       await core.onSurveyChanged((surveyId) => {
         analytics.touch(surveyId);
-        hub.surveyChanged(surveyId).catch((error: unknown) => log.debug({ err: error, surveyId }, 'a change will be told with the next look at rights'));
+        hub.surveyChanged(surveyId).catch(late);
       });
     },
     drain() {

@@ -22,6 +22,8 @@ export interface SocketDeps extends SessionDeps {
   /** Origins whose pages may connect, besides the service's own. */
   origins: readonly string[];
   isDraining(): boolean;
+  /** Seconds without any sign of life, not even an answer to a ping, after which a connection is given up: 8–960. */
+  idleTimeoutSeconds?: number;
   metrics: Pick<Metrics, 'liveSent' | 'liveLagged' | 'liveConnected'>;
   log: Log;
 }
@@ -29,7 +31,7 @@ export interface SocketDeps extends SessionDeps {
 export const subprotocol = 'survey.v1';
 
 /** uWS ends the process on an idle time-out between 1 and 7 or above 960. Pings go out by themselves, so half-open connections end here. */
-const idleTimeoutSeconds = 60;
+const usualIdleTimeoutSeconds = 60;
 const frameAtMostBytes = 16 * 1024;
 /** Above this nothing but short notices is written to a client. */
 const congestedBytes = 64 * 1024;
@@ -51,7 +53,7 @@ interface Port {
 /** The WebSocket `/live`: a ticket opens it, then client and session talk. */
 export function addLiveSocket(app: Pick<TemplatedApp, 'ws'>, path: string, deps: SocketDeps): void {
   app.ws<Link>(path, {
-    maxPayloadLength: frameAtMostBytes, idleTimeout: idleTimeoutSeconds, sendPingsAutomatically: true, maxBackpressure: backlogAtMostBytes, closeOnBackpressureLimit: 1,
+    maxPayloadLength: frameAtMostBytes, idleTimeout: deps.idleTimeoutSeconds ?? usualIdleTimeoutSeconds, sendPingsAutomatically: true, maxBackpressure: backlogAtMostBytes, closeOnBackpressureLimit: 1,
     upgrade: (res, req, context) => void receive(deps, res, req, context),
     open: (ws) => {
       ws.getUserData().port = openPort(deps, ws);

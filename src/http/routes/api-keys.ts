@@ -4,7 +4,7 @@ import { isRoleWithin } from '../../auth/roles.ts';
 import { notFound, Problem } from '../../errors.ts';
 import type { ApiKey, ApiKeyStore } from '../../stores/postgres/api-keys.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
-import type { Authenticator } from '../authenticate.ts';
+import type { RightsChange } from '../../stores/redis/rights-news.ts';
 import type { Principal } from '../principal.ts';
 import { pageFields } from '../query.ts';
 import { created, ok, page, route, type Route } from '../route.ts';
@@ -13,7 +13,7 @@ import { apiKeySchema, roleSchema } from '../schemas/people.ts';
 
 export interface ApiKeyRoutesDeps {
   apiKeys: Pick<ApiKeyStore, 'list' | 'create' | 'remove'>;
-  authenticator: Pick<Authenticator, 'forget'>;
+  rightsChanged(change: RightsChange): void;
   audit: Pick<Audit, 'record'>;
   newId(): string;
 }
@@ -61,14 +61,14 @@ function createRoute({ apiKeys, audit, newId }: ApiKeyRoutesDeps): Route {
   });
 }
 
-function removeRoute({ apiKeys, authenticator, audit }: ApiKeyRoutesDeps): Route {
+function removeRoute({ apiKeys, rightsChanged, audit }: ApiKeyRoutesDeps): Route {
   return route({
     ...common, method: 'DELETE', path: '/api-keys/{id}', summary: 'Delete an API key', description: 'It opens nothing any more within a second.',
     access: { kind: 'user' }, reply: deletedSchema, replyStatus: 200,
     handle: async ({ params, principal }) => {
       const id = params['id'] ?? '';
       if (!(await apiKeys.remove(id, visibleTo(principal)))) throw notFound('API key');
-      authenticator.forget();
+      rightsChanged({ keyId: id });
       await audit.record({ actor: principal, action: 'api-key.deleted', objectKind: 'api-key', objectId: id });
       return ok({ id, deleted: true });
     },

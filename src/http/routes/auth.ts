@@ -8,7 +8,7 @@ import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { SessionStore } from '../../stores/postgres/sessions.ts';
 import type { UserStore } from '../../stores/postgres/users.ts';
-import type { Authenticator } from '../authenticate.ts';
+import type { RightsChange } from '../../stores/redis/rights-news.ts';
 import { limitKeyOf } from '../client-address.ts';
 import type { Principal } from '../principal.ts';
 import { ok, route, type Route } from '../route.ts';
@@ -22,7 +22,7 @@ export interface AuthRoutesDeps {
   sessions: Pick<SessionStore, 'end' | 'endByToken'>;
   passwords: Passwords;
   guard: AccountGuard;
-  authenticator: Pick<Authenticator, 'forget'>;
+  rightsChanged(change: RightsChange): void;
   audit: Pick<Audit, 'record'>;
 }
 
@@ -57,7 +57,7 @@ function refreshRoute({ refresh }: AuthRoutesDeps): Route {
   });
 }
 
-function logoutRoute({ sessions, authenticator, audit }: AuthRoutesDeps): Route {
+function logoutRoute({ sessions, rightsChanged, audit }: AuthRoutesDeps): Route {
   return route({
     method: 'POST', path: '/auth/logout', tag: 'Authentication', summary: 'End the session and all its tokens',
     description: 'With a refresh token of another session of the same user, that session ends too.',
@@ -68,7 +68,7 @@ function logoutRoute({ sessions, authenticator, audit }: AuthRoutesDeps): Route 
       const { refreshToken } = body;
       if (refreshToken !== undefined && isOpaqueToken('refresh', refreshToken)) await sessions.endByToken(hashOpaqueToken(refreshToken), principal.userId, 'signed out');
       await sessions.end(sessionId, 'signed out');
-      authenticator.forget();
+      rightsChanged({ userId: principal.userId });
       await audit.record({ actor: principal, action: 'session.ended', objectKind: 'session', objectId: sessionId });
       return ok({ ended: true });
     },
@@ -88,7 +88,7 @@ function meRoute({ users }: AuthRoutesDeps): Route {
 }
 
 function passwordRoute(deps: AuthRoutesDeps): Route {
-  const { users, passwords, guard, authenticator, audit } = deps;
+  const { users, passwords, guard, rightsChanged, audit } = deps;
   return route({
     method: 'POST', path: '/auth/password', tag: 'Authentication', summary: 'Change the own password',
     description: 'Ends all other sessions of the user. A wrong `currentPassword` is a VALIDATION_ERROR.',
@@ -103,7 +103,7 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
       if (!isMatch) await guard.failed(keptSessionId);
       const isChanged = isMatch && (await users.changePassword(user.id, { from: user.passwordHash, to: await passwords.hash(body.newPassword), keptSessionId }));
       if (!isChanged) throw validationProblem([{ path: 'currentPassword', message: 'is not the current password' }]);
-      authenticator.forget();
+      rightsChanged({ userId: user.id });
       await audit.record({ actor: principal, action: 'user.password-changed', objectKind: 'user', objectId: user.id });
       return ok(presentUser((await users.find(user.id)) ?? user));
     },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { notFound, validationProblem } from '../../errors.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { Member, MemberStore } from '../../stores/postgres/members.ts';
+import type { RightsChange } from '../../stores/redis/rights-news.ts';
 import { pageFields } from '../query.ts';
 import { ok, page, route, type Route } from '../route.ts';
 import { memberRoleSchema, memberSchema } from '../schemas/people.ts';
@@ -9,6 +10,7 @@ import { memberRoleSchema, memberSchema } from '../schemas/people.ts';
 export interface MemberRoutesDeps {
   members: MemberStore;
   audit: Pick<Audit, 'record'>;
+  rightsChanged(change: RightsChange): void;
 }
 
 const common = { tag: 'Members', access: { kind: 'survey', right: 'own', by: 'id' }, limit: 'api' } as const;
@@ -29,7 +31,7 @@ function listRoute({ members }: MemberRoutesDeps): Route {
   });
 }
 
-function putRoute({ members, audit }: MemberRoutesDeps): Route {
+function putRoute({ members, audit, rightsChanged }: MemberRoutesDeps): Route {
   return route({
     ...common, method: 'PUT', path: '/surveys/{id}/members/{userId}', summary: 'Share a survey with a user',
     description: 'An EDITOR may change the survey, a VIEWER reads it. A user whose own role is VIEWER only reads, whatever is shared.',
@@ -39,19 +41,21 @@ function putRoute({ members, audit }: MemberRoutesDeps): Route {
       if (userId === survey.ownerId) throw validationProblem([{ path: 'userId', message: 'the owner has the survey already' }]);
       const member = await members.put(survey.id, userId, body.role);
       if (!member) throw notFound('user');
+      rightsChanged({ surveyId: survey.id });
       await audit.record({ actor: principal, action: 'member.set', objectKind: 'survey', objectId: survey.id, details: { userId, role: body.role } });
       return ok(presentMember(member));
     },
   });
 }
 
-function removeRoute({ members, audit }: MemberRoutesDeps): Route {
+function removeRoute({ members, audit, rightsChanged }: MemberRoutesDeps): Route {
   return route({
     ...common, method: 'DELETE', path: '/surveys/{id}/members/{userId}', summary: 'End the sharing of a survey with a user',
     reply: z.object({ id: z.uuid().describe("The user's id"), deleted: z.literal(true) }), replyStatus: 200,
     handle: async ({ params, survey, principal }) => {
       const userId = params['userId'] ?? '';
       if (!(await members.remove(survey.id, userId))) throw notFound('member');
+      rightsChanged({ surveyId: survey.id });
       await audit.record({ actor: principal, action: 'member.removed', objectKind: 'survey', objectId: survey.id, details: { userId } });
       return ok({ id: userId, deleted: true });
     },

@@ -4,7 +4,7 @@ import type { Passwords } from '../../auth/passwords.ts';
 import { notFound } from '../../errors.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { User, UserChange, UserStore } from '../../stores/postgres/users.ts';
-import type { Authenticator } from '../authenticate.ts';
+import type { RightsChange } from '../../stores/redis/rights-news.ts';
 import { pageFields } from '../query.ts';
 import { created, ok, page, route, type Route } from '../route.ts';
 import { deletedSchema } from '../schemas/common.ts';
@@ -13,7 +13,7 @@ import { emailField, newPasswordField, roleSchema, userSchema } from '../schemas
 export interface UserRoutesDeps {
   users: Pick<UserStore, 'find' | 'list' | 'create' | 'change' | 'remove'>;
   passwords: Pick<Passwords, 'hash'>;
-  authenticator: Pick<Authenticator, 'forget'>;
+  rightsChanged(change: RightsChange): void;
   audit: Pick<Audit, 'record'>;
   newId(): string;
 }
@@ -69,7 +69,7 @@ function readRoute({ users }: UserRoutesDeps): Route {
   });
 }
 
-function changeRoute({ users, passwords, authenticator, audit }: UserRoutesDeps): Route {
+function changeRoute({ users, passwords, rightsChanged, audit }: UserRoutesDeps): Route {
   return route({
     ...common, method: 'PUT', path: '/users/{id}', summary: 'Change a user',
     description:
@@ -85,7 +85,7 @@ function changeRoute({ users, passwords, authenticator, audit }: UserRoutesDeps)
         ...(isDisabled !== undefined && { isDisabled }),
       };
       const user = await users.change(params['id'] ?? '', change, principal.sessionId);
-      authenticator.forget();
+      rightsChanged({ userId: user.id });
       // Names of what changed; values only where they are no personal data.
       const details = { fields: Object.keys(body), ...(role !== undefined && { role }), ...(isDisabled !== undefined && { isDisabled }) };
       await audit.record({ actor: principal, action: 'user.changed', objectKind: 'user', objectId: user.id, details });
@@ -94,7 +94,7 @@ function changeRoute({ users, passwords, authenticator, audit }: UserRoutesDeps)
   });
 }
 
-function removeRoute({ users, authenticator, audit }: UserRoutesDeps): Route {
+function removeRoute({ users, rightsChanged, audit }: UserRoutesDeps): Route {
   return route({
     ...common, method: 'DELETE', path: '/users/{id}', summary: 'Delete a user',
     description: 'Surveys of the user go to the calling ADMIN (to the longest-standing other ADMIN if it is the caller who goes). The last active ADMIN stays (CONFLICT, reason LAST_ADMIN).',
@@ -102,7 +102,7 @@ function removeRoute({ users, authenticator, audit }: UserRoutesDeps): Route {
     handle: async ({ params, principal }) => {
       const id = params['id'] ?? '';
       const heirId = await users.remove(id, principal.userId);
-      authenticator.forget();
+      rightsChanged({ userId: id });
       await audit.record({ actor: principal, action: 'user.deleted', objectKind: 'user', objectId: id, details: { heirId } });
       return ok({ id, deleted: true });
     },

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { Redis } from 'ioredis';
+import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
+import { createShards } from '../../src/stores/redis/shards.ts';
+import { adminClient, createClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { openEvents, openLive, type LiveSocket } from '../support/live-client.ts';
+import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
+import { sharedStores, type SharedStores } from '../support/stores.ts';
+
+describe('live streams at their limits', () => {
+  let stores: SharedStores;
+  let service: RunningService;
+  let admin: Client;
+  let token: string;
+  const open: LiveSocket[] = [];
+  before(async () => {
+    stores = await sharedStores();
+    service = await startService();
+    admin = await adminClient(service);
+    token = (await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } })).body.data.accessToken;
+  });
+  after(async () => {
+    for (const { socket } of open) socket.terminate();
+    await service?.stop();
+    await stores?.stop();
+  });
+  const connectLive = async (): Promise<LiveSocket> => {
+    const live = await openLive(service, token);
+    live.socket.on('error', () => undefined);
+    open.push(live);
+    return live;
+  };
+  const submit = async (surveyId: string, answers: unknown[] = []): Promise<string> => {
+    const reply = await createClient(service).submit(surveyId, { answers });
+    assert.equal(reply.status, 201, JSON.stringify(reply.body));
+    return reply.body.data.responseId;
+  };
+
+  it('say what may be missing when a cursor is older than what is kept, then go on with what there is', async () => {
+    const survey = await admin.create('/surveys', { title: 'Old cursors', status: 'ACTIVE' });
+    const first = await connectLive();
+    first.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
+    const { cursor } = await first.next('subscribed');
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) ids.push(await submit(survey.id));
+    await eventually(() => assert.deepEqual(first.responseIds(), ids));
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${survey.id}`)).totalResponses, 5));
+    const redis = new Redis(stores.redisUrl);
+    // As the ingest does with what is older than the tail.
+    await redis.xtrim(createShards(2).of(survey.id).stream, 'MAXLEN', 2);
+    redis.disconnect();
+    const second = await connectLive();
+    second.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], after: cursor });
+    const missed = await second.next('missed');
+    assert.ok(liveServerMessageSchema.safeParse(missed).success && missed['from'] <= missed['to'], JSON.stringify(missed));
+    await eventually(() => assert.deepEqual(second.responseIds(), ids.slice(-2)));
+    ids.push(await submit(survey.id));
+    await eventually(() => assert.deepEqual(second.responseIds(), ids.slice(-3)));
+    const events = await openEvents(`${service.base}/surveys/${survey.id}/live?after=${cursor}`, token);
+    await events.next('missed');
+    await eventually(() => assert.deepEqual(events.events.filter(({ event }) => event === 'response').map(({ data }) => data.responseId), ids.slice(-3)));
+    events.close();
+    // A cursor within what is kept misses nothing.
+    const third = await connectLive();
+    third.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], after: second.messages.find(({ type }) => type === 'response')?.['cursor'] });
+    await eventually(() => assert.deepEqual(third.responseIds(), ids.slice(-2)));
+    assert.ok(!third.messages.some(({ type }) => type === 'missed'));
+  });
+
+  it('let one connection listen to 100 surveys, refuse more, and cut off who asks for 10,000', async () => {
+    const ids: string[] = [];
+    for (let n = 0; n < 101; n += 1) ids.push((await admin.create('/surveys', { title: `Survey ${n}`, status: 'ACTIVE' })).id);
+    const live = await connectLive();
+    for (const surveyId of ids) live.send({ type: 'subscribe', surveyId, channels: ['responses'] });
+    const refusal = await live.next('error');
+    assert.deepEqual([refusal['code'], refusal['surveyId']], ['RATE_LIMITED', ids[100]]);
+    await eventually(() => assert.equal(live.messages.filter(({ type }) => type === 'subscribed').length, 100));
+    const heard = await submit(ids[99] ?? '');
+    await live.next('response', ({ responseId }) => responseId === heard);
+    live.send({ type: 'unsubscribe', surveyId: ids[0] });
+    await live.next('unsubscribed');
+    live.send({ type: 'subscribe', surveyId: ids[100], channels: ['responses'] });
+    await live.next('subscribed', ({ surveyId }) => surveyId === ids[100]);
+
+    const greedy = await connectLive();
+    for (let n = 0; n < 10_000; n += 1) greedy.send({ type: 'subscribe', surveyId: ids[n % 101], channels: ['responses', 'analytics', 'status', 'jobs'] });
+    await cutOff(greedy);
+    assert.ok(greedy.messages.filter(({ type }) => type === 'subscribed').length <= 220, 'so many as the allowance lets through');
+    live.send({ type: 'ping' });
+    await live.next('pong', undefined, 2000);
+  });
+
+  it('stay quick for others while a crowd floods with subscriptions', async () => {
+    const survey = await admin.create('/surveys', { title: 'Flood', status: 'ACTIVE' });
+    const calm = await connectLive();
+    calm.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
+    await calm.next('subscribed');
+    const crowd = await Promise.all(Array.from({ length: 20 }, connectLive));
+    for (const live of crowd)
+      for (let n = 0; n < 1000; n += 1) live.send({ type: n % 2 === 0 ? 'subscribe' : 'unsubscribe', surveyId: survey.id, ...(n % 2 === 0 && { channels: ['responses', 'analytics'] }) });
+    const startedAt = Date.now();
+    const responseId = await submit(survey.id);
+    await calm.next('response', (message) => message['responseId'] === responseId, 3000);
+    assert.ok(Date.now() - startedAt < 3000);
+    for (const live of crowd) await cutOff(live);
+  });
+
+  it('hold little for readers that take nothing, over WebSocket and server-sent events, and bring them all of it later', async () => {
+    const survey = await admin.create('/surveys', { title: 'Long texts', status: 'ACTIVE' });
+    const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'LONG_TEXT', text: 'Tell' });
+    const quick = await connectLive();
+    quick.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
+    await quick.next('subscribed');
+    const texts = async (count: number): Promise<void> => {
+      for (let n = 0; n < count; n += 20) await Promise.all(Array.from({ length: 20 }, () => submit(survey.id, [{ questionId: question.id, textValue: 'x'.repeat(9900) }])));
+    };
+    // The first ones also pay for what all share: compiled code, kept events.
+    await texts(2000);
+    const stalled = await Promise.all(Array.from({ length: 30 }, connectLive));
+    for (const live of stalled) {
+      live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
+      await live.next('subscribed');
+      live.socket.pause();
+    }
+    const readers = await Promise.all(Array.from({ length: 30 }, () => openStalledEvents(service, token, survey.id)));
+    const before = residentBytes(service.pid);
+    await texts(1000);
+    await eventually(() => assert.equal(quick.responseIds().length, 3000), 20_000);
+    const grown = residentBytes(service.pid) - before;
+    // Everything held back would be 60 × 10 MB.
+    assert.ok(grown < 100 * 1024 * 1024, `${Math.round(grown / 1024 / 1024)} MiB`);
+    for (const live of stalled) live.socket.resume();
+    const texted = readers.map((reader) => reader.resume());
+    for (const live of stalled) await eventually(() => assert.equal(new Set(live.responseIds()).size, 1000), 30_000);
+    for (const count of texted) await eventually(() => assert.equal(count().responses, 1000), 30_000);
+    assert.ok(texted.every((count) => count().lagged >= 1), 'each was told that it lags');
+    for (const reader of readers) reader.close();
+  });
+});
+
+/** A reset may overtake the close frame while the client is still sending. */
+async function cutOff({ closed }: LiveSocket): Promise<void> {
+  const { code } = await closed;
+  assert.ok(code === 1008 || code === 1006, String(code));
+}
+
+/** Server-sent events over a socket that is not read until `resume`, which gives the way to count what has come. */
+async function openStalledEvents({ port }: RunningService, token: string, surveyId: string) {
+  const socket: Socket = connect({ host: '127.0.0.1', port });
+  let text = '';
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+  socket.on('error', () => undefined);
+  socket.write(`GET /api/v1/surveys/${surveyId}/live HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  await eventually(() => assert.match(text, /event: subscribed/));
+  socket.pause();
+  return {
+    resume() {
+      socket.resume();
+      // Each write is a chunk of its own, so no event is cut in two by a chunk's length.
+      return () => ({ responses: new Set(text.match(/"responseId":"[0-9a-f-]{36}"/g)).size, lagged: text.split('event: lagged').length - 1 });
+    },
+    close: () => socket.destroy(),
+  };
+}
+
+function residentBytes(pid: number): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+}

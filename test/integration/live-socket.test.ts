@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import uWS, { type us_listen_socket } from 'uWebSockets.js';
+import { WebSocket } from 'ws';
+import type { Member } from '../../src/http/live/hub.ts';
+import { addLiveSocket, type SocketDeps } from '../../src/http/live/socket.ts';
+import type { Principal } from '../../src/http/principal.ts';
+import { createLog } from '../../src/log.ts';
+import { eventually } from '../support/eventually.ts';
+
+/** The least that uWebSockets.js allows. */
+const idleTimeoutSeconds = 8;
+
+const unused = (): never => {
+  throw new Error('nobody subscribes here');
+};
+
+/** The door alone, on a real socket: whoever has any ticket comes in. */
+describe('the live socket', () => {
+  const members = new Set<Member>();
+  const connected: string[] = [];
+  let listening: us_listen_socket | false = false;
+  let port = 0;
+
+  before(async () => {
+    const app = uWS.App();
+    const holder: Principal = { userId: 'u', email: 'u@example.org', role: 'ADMIN', sessionId: 's', keyId: null, requestsPerMinute: null };
+    const deps: SocketDeps = {
+      idleTimeoutSeconds, origins: ['https://pages.example'], isDraining: () => false, addressOf: (address) => address, log: createLog('silent'),
+      tickets: { issue: unused, redeem: async (ticket) => (ticket === '' ? undefined : holder) },
+      people: { current: async (principal) => principal },
+      limits: { consume: async () => ({ isAllowed: true, limit: 1, remaining: 1, resetAt: 0, retryAfterSeconds: 1 }) },
+      hub: { add: (member) => void members.add(member), remove: (member) => void members.delete(member), all: () => [...members], statusFrame: unused, surveyChanged: unused, rightsChanged: unused, jobMoved: unused, stop: unused },
+      access: { find: unused, rightOf: unused },
+      feed: { now: unused, read: unused, attach: unused, detach: unused, watch: unused, wake: unused, stop: unused },
+      analytics: { join: unused, touch: unused }, statusFrame: unused,
+      metrics: { liveSent: () => undefined, liveLagged: () => undefined, liveConnected: (transport, change) => void connected.push(`${transport} ${change}`) },
+    };
+    addLiveSocket(app, '/live', deps);
+    await new Promise<void>((resolve) => app.listen('127.0.0.1', 0, (socket) => {
+      listening = socket;
+      resolve();
+    }));
+    if (listening) port = uWS.us_socket_local_port(listening);
+  });
+  after(() => {
+    if (listening) uWS.us_listen_socket_close(listening);
+  });
+
+  const open = (headers: Record<string, string> = {}): Promise<WebSocket> =>
+    new Promise((resolve, reject) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/live?ticket=t`, 'survey.v1', { headers });
+      socket.once('open', () => resolve(socket));
+      socket.once('error', reject);
+    });
+
+  it('gives up a peer that no longer answers pings, and keeps one that does', async () => {
+    const quiet = await open();
+    const gone = connect({ host: '127.0.0.1', port });
+    let heard = Buffer.alloc(0);
+    gone.on('data', (chunk) => (heard = Buffer.concat([heard, chunk])));
+    const ended = new Promise<void>((resolve) => gone.once('close', () => resolve()));
+    // Shakes hands like a WebSocket, and then is as good as dead: the connection stands, but nobody answers.
+    gone.write('GET /live?ticket=t HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: survey.v1\r\n\r\n');
+    await eventually(() => assert.equal(members.size, 2));
+    await ended;
+    assert.ok(heard.includes(Buffer.from([0x89, 0x00])), 'it was pinged first');
+    await eventually(() => assert.equal(members.size, 1), 2000);
+    // Longer than the time-out has passed for both.
+    assert.equal(quiet.readyState, WebSocket.OPEN);
+    quiet.close();
+    await eventually(() => assert.equal(members.size, 0));
+    assert.deepEqual(connected, ['websocket 1', 'websocket 1', 'websocket -1', 'websocket -1']);
+  });
+
+  it('lets pages of its own origin and of those that are named connect, and no others', async () => {
+    for (const origin of [`http://127.0.0.1:${port}`, 'https://pages.example']) (await open({ origin })).close();
+    for (const origin of ['https://elsewhere.example', 'null', 'https://pages.example.evil.example', `http://127.0.0.1:${port + 1}`])
+      await assert.rejects(open({ origin }), /403/, origin);
+    await eventually(() => assert.equal(members.size, 0));
+  });
+});
