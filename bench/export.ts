@@ -16,6 +16,7 @@ import { machineLine, option } from './support/machine.ts';
  */
 const responses = option('responses', 1_000_000);
 const formats = (process.argv.find((word) => word.startsWith('--formats='))?.slice(10) ?? 'CSV,JSON,NDJSON,PARQUET,EXCEL,SPSS,PDF').split(',');
+const rounds = 3;
 const types = [...Array<string>(8).fill('MULTIPLE_CHOICE'), ...Array<string>(4).fill('RATING_SCALE'), 'NPS', 'NPS', 'CHECKBOXES', 'CHECKBOXES', 'YES_NO', 'NUMBER', 'SHORT_TEXT', 'SHORT_TEXT'];
 const options = ['Very good', 'Good', 'Neither, nor', 'Bad', 'Very bad'].map((text) => ({ text }));
 
@@ -39,8 +40,8 @@ async function measure(client: Client, clickhouse: ClickHouse): Promise<void> {
   const survey = await makeSurvey(client, types);
   const empty = await makeFile(client, survey, 'CSV');
   await fill(clickhouse, survey);
-  const limit = await measureLimit(clickhouse, survey);
-  console.log(`ClickHouse FORMAT CSVWithNames (limit)  ${limit} rows/s`);
+  console.log(`an empty file in ${empty.seconds.toFixed(2)} s`);
+  const { limit, share } = await compareCsv(client, clickhouse, survey);
   const results: Record<string, { rowsPerSecond: number; seconds: number; megabytes: number; rssGrowthMb: number }> = {};
   for (const format of formats) {
     const { record, seconds, peakRssMb } = await makeFile(client, survey, format);
@@ -56,9 +57,25 @@ async function measure(client: Client, clickhouse: ClickHouse): Promise<void> {
   await client.submit(wide, { isComplete: false, answers: [] });
   const report = await makeFile(client, wide, 'PDF');
   console.log(`PDF of 50 questions in ${report.seconds.toFixed(1)} s (wanted ≤ 5)`);
-  console.log(`wanted: CSV ≥ 100,000 rows/s and ≥ 0.3 of the limit (${((results['CSV']?.rowsPerSecond ?? 0) / limit).toFixed(2)}); EXCEL ≥ 15,000 rows/s; memory ≤ +150 MB`);
-  console.log(JSON.stringify({ bench: 'export', responses, limit, results, pdf50Seconds: Math.round(report.seconds * 10) / 10 }));
+  console.log(`wanted: CSV ≥ 100,000 rows/s and ≥ 0.3 of the limit (${share.toFixed(2)}); EXCEL ≥ 15,000 rows/s; memory ≤ +150 MB`);
+  console.log(JSON.stringify({ bench: 'export', responses, limit, share, results, pdf50Seconds: Math.round(report.seconds * 10) / 10 }));
 }
+
+/** The database's own CSV and ours in turn, so that both have the same machine; medians. */
+async function compareCsv(client: Client, clickhouse: ClickHouse, survey: string): Promise<{ limit: number; share: number }> {
+  const pairs: { limit: number; ours: number }[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const limit = await measureLimit(clickhouse, survey);
+    const { record, seconds } = await makeFile(client, survey, 'CSV');
+    if (record.status !== 'COMPLETED') throw new Error(`the file was not made: ${record.error}`);
+    pairs.push({ limit, ours: Math.round(record.rowCount / seconds) });
+    console.log(`ClickHouse FORMAT CSVWithNames (limit)  ${limit} rows/s; CSV ${pairs.at(-1)?.ours} rows/s`);
+  }
+  const limit = median(pairs.map((pair) => pair.limit));
+  return { limit, share: median(pairs.map((pair) => pair.ours)) / limit };
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 async function makeSurvey(client: Client, questionTypes: readonly string[]): Promise<string> {
   const survey = await client.create('/surveys', { title: 'Bench' });

@@ -1,19 +1,13 @@
 import type { ExportFormat } from '../../stores/postgres/exports.ts';
-import { writeCsv } from './csv.ts';
-import { writeExcel } from './excel/excel.ts';
-import { writeJson, writeNdjson } from './json.ts';
-import { writeParquet } from './parquet.ts';
-import { writePdf } from './pdf/pdf.ts';
-import { writeSpss } from './spss/spss.ts';
 import type { Writer } from './writer.ts';
 
-/** Who writes which format. */
-export const writers: Readonly<Record<ExportFormat, Writer>> = {
-  CSV: writeCsv,
-  EXCEL: writeExcel,
-  PDF: writePdf,
-  JSON: writeJson,
-  NDJSON: writeNdjson,
-  PARQUET: writeParquet,
-  SPSS: writeSpss,
+/** Who writes which format. Loaded when asked for: the libraries of one format are a quarter of a second to the process of another. */
+export const writers: Readonly<Record<ExportFormat, () => Promise<Writer>>> = {
+  CSV: async () => (await import('./csv.ts')).writeCsv,
+  EXCEL: async () => (await import('./excel/excel.ts')).writeExcel,
+  PDF: async () => (await import('./pdf/pdf.ts')).writePdf,
+  JSON: async () => (await import('./json.ts')).writeJson,
+  NDJSON: async () => (await import('./json.ts')).writeNdjson,
+  PARQUET: async () => (await import('./parquet.ts')).writeParquet,
+  SPSS: async () => (await import('./spss/spss.ts')).writeSpss,
 };

@@ -23,14 +23,15 @@ const standing = {
 export type StandingName = keyof typeof standing;
 const leading = ['id', 'submittedAt', 'completedAt', 'isComplete', 'durationSeconds', 'language', 'respondent'] as const satisfies readonly StandingName[];
 
-export interface FileColumn {
+export type FileColumn = {
   heading: string;
   type: CellType;
   /** Null: an empty cell. */
   read(record: ResponseRecord): CellValue;
-  /** Of a question's column. */
-  answer?: { question: Question; column: ExportColumn };
-}
+} & ColumnSource;
+
+/** Where a column's cells come from: an answer, or what every response has. */
+type ColumnSource = { answer: { question: Question; column: ExportColumn }; field?: undefined } | { answer?: undefined; field: StandingName };
 
 /** The columns of a file, and what it shows in formats without columns. */
 export interface Layout {
@@ -61,7 +62,7 @@ export function layoutOf(survey: Pick<SurveyWithQuestions, 'isAnonymous' | 'ques
       shown.columns.push(...questionColumns(question, labels));
     } else if (isStandingName(name)) {
       shown.standing.push(name);
-      shown.columns.push({ heading: name, ...standing[name] });
+      shown.columns.push({ heading: name, field: name, ...standing[name] });
     }
   }
   distinguish(shown.columns);

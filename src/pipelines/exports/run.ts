@@ -2,7 +2,6 @@ import { parseFilter } from '../../domain/crosstab.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { PermanentFailure } from '../../errors.ts';
 import type { ExportRows } from '../../stores/clickhouse/export-rows.ts';
-import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 import type { Condition, TotalsStore } from '../../stores/clickhouse/totals.ts';
 import type { ExportFiles } from '../../stores/files.ts';
 import type { ExportRecord, ExportStore } from '../../stores/postgres/exports.ts';
@@ -38,7 +37,7 @@ export async function runExport(deps: RunDeps, exportId: string): Promise<RunOut
   if (!record) return 'not wanted';
   const survey = await loadWording(deps, record);
   const { format, options, createdAt } = record;
-  const writer = writers[format];
+  const writer = await writers[format]();
   const selection = selectionOf(survey, record);
   const layout = layoutOf(survey, options);
   const { conditions, ...range } = selection;
@@ -48,7 +47,8 @@ export async function runExport(deps: RunDeps, exportId: string): Promise<RunOut
   try {
     const file = await deps.files.write(exportId, (sink) =>
       writer({
-        survey, layout, createdAt, batches: progress.watch(read()), scan: read,
+        survey, layout, createdAt, batches: progress.watch(read(), (batch) => batch.length), scan: read,
+        csvLines: (columns) => progress.watch(deps.rows.csvLines(selection, columns, survey.slotCounts.codes), (lines) => lines.rows),
         summarise: () => summarise(deps.totals, { ...range, filters: conditions, questions: layout.questions }),
       }, sink),
     );
@@ -90,11 +90,11 @@ function createProgress({ exports, now }: RunDeps, exportId: string, total: numb
     /** A report is made from counts and reads no rows. */
     hasBegun: () => hasBegun,
     rows: () => rows,
-    async *watch(batches: AsyncIterable<readonly ResponseRecord[]>): AsyncGenerator<readonly ResponseRecord[]> {
+    async *watch<T>(pieces: AsyncIterable<T>, rowsIn: (piece: T) => number): AsyncGenerator<T> {
       hasBegun = true;
-      for await (const batch of batches) {
-        yield batch;
-        rows += batch.length;
+      for await (const piece of pieces) {
+        yield piece;
+        rows += rowsIn(piece);
         if (now() - saidAtMs < progressEveryMs) continue;
         saidAtMs = now();
         if (!(await exports.advance(exportId, Math.min(0.99, rows / Math.max(1, total))))) throw new NotWanted();

@@ -1,4 +1,6 @@
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import type { CsvColumn } from '../../stores/clickhouse/csv-cells.ts';
+import type { CsvLines } from '../../stores/clickhouse/export-rows.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 import type { FileSink } from '../../stores/files.ts';
 import type { Summary } from './summary.ts';
@@ -11,6 +13,8 @@ export interface FileContent {
   createdAt: Date;
   /** Every response of the file, oldest first, some at a time. */
   batches: AsyncIterable<readonly ResponseRecord[]>;
+  /** The same responses as lines of text that the database writes; in place of `batches`. */
+  csvLines(columns: readonly CsvColumn[]): AsyncIterable<CsvLines>;
   /** Reads all of them once more, for formats that must know something of every row before the first is written. */
   scan(): AsyncIterable<readonly ResponseRecord[]>;
   /** Counts of what the file covers. */

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client';
 import type { Log } from '../../log.ts';
 import { asProblem, isUnreachable, TooLong } from './failure.ts';
-import { name } from './query/literals.ts';
+import { name, text } from './query/literals.ts';
 
 export interface SelectOptions {
   /** Bound of the whole query, on both sides; default 15 s. */
@@ -19,6 +19,8 @@ export interface ClickHouse {
   table(table: string): string;
   /** Rows as tuples, in the order of the columns asked for; 64-bit numbers as numbers. */
   select<Row extends readonly unknown[]>(sql: string, options?: SelectOptions): Promise<Row[]>;
+  /** A whole result as it is sent, in a format that the server knows. */
+  bytes(sql: string, format: string, options?: SelectOptions): Promise<Uint8Array[]>;
   command(sql: string, options?: { timeoutMs?: number }): Promise<void>;
   /** Sends raw bytes in the format that the statement names; resolves when the server has stored them. */
   insert(sql: string, body: readonly Uint8Array[], options?: { timeoutMs?: number }): Promise<void>;
@@ -70,6 +72,15 @@ export function createClickHouse({ urls, log }: ClickHouseOptions): ClickHouse {
         return result.json<Row>();
       });
     },
+    bytes: (sql, format, { timeoutMs = readTimeoutMs, settings = {} } = {}) =>
+      attempt(timeoutMs, async (client, signal) => {
+        const query = `${sql} SETTINGS ${inline({ ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })} FORMAT ${format}`;
+        const { stream } = await client.exec({ query, abort_signal: signal, clickhouse_settings: { ...readBeforeParsing, ...sentWhole } });
+        signal.addEventListener('abort', () => stream.destroy());
+        const pieces: Uint8Array[] = [];
+        for await (const piece of stream) pieces.push(piece);
+        return pieces;
+      }),
     command: (sql, { timeoutMs = changeTimeoutMs } = {}) => attempt(timeoutMs, async (client, signal) => void (await client.command({ query: sql, abort_signal: signal }))),
     insert: (sql, body, { timeoutMs = changeTimeoutMs } = {}) =>
       attempt(timeoutMs, async (client, signal) => {
@@ -84,11 +95,13 @@ export function createClickHouse({ urls, log }: ClickHouseOptions): ClickHouse {
 
 /** A statement may name thousands of moments or columns; this bound is asked before the statement's own settings are read. */
 const readBeforeParsing = { max_query_size: '4194304' };
+/** A query that fails half-way then has the status of a failure, instead of an end that must be looked at. */
+const sentWhole = { wait_end_of_query: 1 } as const;
 /** Older servers quote 64-bit numbers. */
 const alwaysSet = { output_format_json_quote_64bit_integers: 0 };
 
 function inline(settings: Readonly<Record<string, number | string>>): string {
-  return Object.entries(settings).map(([key, value]) => `${key} = ${value}`).join(', ');
+  return Object.entries(settings).map(([key, value]) => `${key} = ${typeof value === 'string' ? text(value) : value}`).join(', ');
 }
 
 function databaseOf(url: string): string {

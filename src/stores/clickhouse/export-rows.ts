@@ -1,38 +1,70 @@
 import type { ClickHouse } from './client.ts';
 import { createCodeColumns } from './code-columns.ts';
+import { csvCell, type CsvColumn } from './csv-cells.ts';
 import type { Placement } from './placement.ts';
 import { instant, whole } from './query/literals.ts';
 import { recordColumns, toRecord, type RecordCells, type ResponseRecord } from './query/record.ts';
 import { all, columnNames, conditionsOf, selectionSlots, type Selection } from './query/selection.ts';
 
-const spanRows = 20_000;
+/** A step of the time line; a span is some of them, as many as the memory for it holds. */
+const stepRows = 2500;
 const rowsAtOnce = 1000;
 const edgesTimeoutMs = 60_000;
+const linesTimeoutMs = 60_000;
 // All versions of a response lie in one partition, as its moment never changes.
 const settings = { do_not_merge_across_partitions_select_final: 1 };
+/** Each cell as its expression makes it, commas between them, lines ended as RFC 4180 has it. */
+const lineForm = { ...settings, format_custom_escaping_rule: 'Raw', format_custom_field_delimiter: ',', format_custom_row_after_delimiter: '\r\n' };
+
+export interface CsvLines {
+  pieces: readonly Uint8Array[];
+  rows: number;
+}
+
+/** What a span held: the next one has as many steps as fit in its bounds if the rows are alike. */
+interface Weighed<T> {
+  content: T;
+  rows: number;
+  bytes: number;
+}
+
+/** Bounds of a span. Rows of records stand in memory as objects; lines are bytes and cost little. */
+const recordBounds = { rows: 10_000, bytes: 4e6 };
+const lineBounds = { rows: 50_000, bytes: 16e6 };
 
 /** Responses on their way into files: everything of a selection, as fast as it can be read in flat memory. */
 export function createExportRows({ clickhouse, cluster }: { clickhouse: ClickHouse } & Placement) {
   const columns = createCodeColumns(clickhouse, { cluster });
   const table = clickhouse.table('responses');
+  const conditionsFor = async (selection: Selection) => conditionsOf(selection, await columnNames(columns, selectionSlots(selection)));
+  const statement = (shown: string, condition: string) => `SELECT ${shown} FROM ${table} FINAL WHERE ${condition} ORDER BY submitted_at, response_id`;
   return {
     /**
-     * Every response of the selection, oldest first, some at a time. The time line is cut into spans of about equal numbers of rows; each
-     * is a query of its own, and the next one runs while the rows of the last are worked on. The order is the same in every run.
+     * Every response of the selection, oldest first, some at a time. The time line is cut into spans; each is a query of its own, and
+     * the next one runs while the rows of the last are worked on. The order is the same in every run.
      */
     async *batches(selection: Selection, codeColumns: number): AsyncGenerator<readonly ResponseRecord[]> {
-      const conditions = conditionsOf(selection, await columnNames(columns, selectionSlots(selection)));
+      const conditions = await conditionsFor(selection);
       const shown = recordColumns(Math.min(codeColumns, await columns.existing(codeColumns)));
-      const read = (span: string): Promise<RecordCells[]> =>
-        clickhouse.select<RecordCells>(`SELECT ${shown} FROM ${table} FINAL WHERE ${all([conditions.whole, span])} ORDER BY submitted_at, response_id`, { settings });
-      const spans = spansBetween(await edges(conditions.key));
-      let next = ahead(read(spans[0] ?? ''));
-      for (let index = 0; index < spans.length; index += 1) {
-        const rows = await next();
-        const following = spans[index + 1];
-        if (following !== undefined) next = ahead(read(following));
+      const read = async (span: string): Promise<Weighed<RecordCells[]>> => {
+        const rows = await clickhouse.select<RecordCells>(statement(shown, all([conditions.whole, span])), { settings });
+        return { content: rows, rows: rows.length, bytes: textLength(rows) };
+      };
+      for await (const rows of inSpans(await edges(conditions.key), recordBounds, read))
         for (let at = 0; at < rows.length; at += rowsAtOnce) yield rows.slice(at, at + rowsAtOnce).map(toRecord);
-      }
+    },
+
+    /** The same responses as lines of a CSV file, written by the database. */
+    async *csvLines(selection: Selection, asked: readonly CsvColumn[], codeColumns: number): AsyncGenerator<CsvLines> {
+      const conditions = await conditionsFor(selection);
+      const columnOf = await columnNames(columns, [codeColumns - 1]);
+      const cells = asked.map((column) => csvCell(column, columnOf)).join(', ');
+      const read = async (span: string): Promise<Weighed<CsvLines>> => {
+        const pieces = await clickhouse.bytes(statement(cells, all([conditions.whole, span])), 'CustomSeparated', { settings: lineForm, timeoutMs: linesTimeoutMs });
+        const rows = countLines(pieces);
+        return { content: { pieces, rows }, rows, bytes: pieces.reduce((sum, { length }) => sum + length, 0) };
+      };
+      yield* inSpans(await edges(conditions.key), lineBounds, read);
     },
   };
 
@@ -40,7 +72,7 @@ export function createExportRows({ clickhouse, cluster }: { clickhouse: ClickHou
   async function edges(key: string): Promise<number[]> {
     const inOrder = `SELECT submitted_at FROM ${table} WHERE ${key} ORDER BY survey_id, submitted_at`;
     const rows = await clickhouse.select<[number]>(
-      `SELECT toUnixTimestamp64Milli(submitted_at) FROM (SELECT submitted_at, rowNumberInAllBlocks() AS place FROM (${inOrder})) WHERE place % ${whole(spanRows)} = ${whole(spanRows - 1)}`,
+      `SELECT toUnixTimestamp64Milli(submitted_at) FROM (SELECT submitted_at, rowNumberInAllBlocks() AS place FROM (${inOrder})) WHERE place % ${whole(stepRows)} = ${whole(stepRows - 1)}`,
       { timeoutMs: edgesTimeoutMs },
     );
     return [...new Set(rows.map(([moment]) => moment))].sort((a, b) => a - b);
@@ -49,13 +81,61 @@ export function createExportRows({ clickhouse, cluster }: { clickhouse: ClickHou
 
 export type ExportRows = ReturnType<typeof createExportRows>;
 
-/** Conditions that together hold for every moment, each once. */
-function spansBetween(edges: readonly number[]): string[] {
-  return [undefined, ...edges].map((from, index) => all([from === undefined ? '' : `submitted_at >= ${instant(from)}`, edges[index] === undefined ? '' : `submitted_at < ${instant(edges[index])}`]));
+/** Reads span after span, the next one ahead. The first is a single step; how heavy its rows are decides how many steps the others take. */
+async function* inSpans<T>(edges: readonly number[], bounds: { rows: number; bytes: number }, read: (span: string) => Promise<Weighed<T>>): AsyncGenerator<T> {
+  let steps = 1;
+  let at = 0;
+  const begin = () => {
+    const from = at === 0 ? undefined : edges[at - 1];
+    const to = edges[at + steps - 1];
+    at = to === undefined ? edges.length + 1 : at + steps;
+    return ahead(read(spanBetween(from, to)));
+  };
+  for (let next = begin(); ; ) {
+    const { content, rows, bytes } = await next();
+    steps = stepsWithin(bounds, rows, bytes);
+    const isLast = at > edges.length;
+    if (!isLast) next = begin();
+    yield content;
+    if (isLast) return;
+  }
+}
+
+function stepsWithin(bounds: { rows: number; bytes: number }, rows: number, bytes: number): number {
+  const bytesInStep = (bytes / Math.max(1, rows)) * stepRows;
+  return Math.max(1, Math.floor(Math.min(bounds.rows / stepRows, bounds.bytes / Math.max(1, bytesInStep))));
+}
+
+/** A condition on the moment; together those of all spans hold for every moment, each once. */
+function spanBetween(from: number | undefined, to: number | undefined): string {
+  return all([from === undefined ? '' : `submitted_at >= ${instant(from)}`, to === undefined ? '' : `submitted_at < ${instant(to)}`]);
 }
 
 /** A failure of work that was begun early is thrown where its result is asked for, and is not unhandled before. */
 function ahead<T>(work: Promise<T>): () => Promise<T> {
   work.catch(() => undefined);
   return () => work;
+}
+
+const numbersBytes = 200;
+
+/** About what the rows take in memory: answers in words differ by thousands, everything else by little. */
+function textLength(rows: readonly RecordCells[]): number {
+  return rows.reduce((sum, [, , , , , , , , , , , , texts]) => texts.reduce((length, text) => length + text.length, sum + numbersBytes), 0);
+}
+
+const quote = 0x22;
+const newline = 0x0a;
+
+/** Line ends that stand outside quotes: one a row. */
+function countLines(pieces: readonly Uint8Array[]): number {
+  let rows = 0;
+  let isQuoted = 0;
+  for (const piece of pieces)
+    for (let at = 0; at < piece.length; at += 1) {
+      const byte = piece[at];
+      if (byte === quote) isQuoted ^= 1;
+      else if (byte === newline && isQuoted === 0) rows += 1;
+    }
+  return rows;
 }

@@ -1,0 +1,93 @@
+import { bitsPerWord, type Category, type ExportCell } from '../../domain/questions/contract.ts';
+import { text, whole } from './query/literals.ts';
+import type { ColumnOf } from './query/selection.ts';
+
+/** What every response has, by the names of the interface. */
+export type HeadField = 'id' | 'submittedAt' | 'completedAt' | 'isComplete' | 'durationSeconds' | 'language' | 'respondent' | 'metadata';
+
+/** A column of a CSV file: a field of the response, or an answer with the finished text that stands for each category. */
+export type CsvColumn = { field: HeadField } | { cell: ExportCell; textOf(category: Category): string };
+
+/**
+ * The finished text of a cell, quoted and safe, as an expression: the database writes the lines itself. An empty cell is ''. What is
+ * written here must agree to the byte with the cells that the other formats read (see the test that compares the two).
+ */
+export function csvCell(column: CsvColumn, columnOf: ColumnOf): string {
+  return 'field' in column ? fields[column.field] : answer(column, columnOf);
+}
+
+const fields: Readonly<Record<HeadField, string>> = {
+  id: 'response_id',
+  submittedAt: moment('submitted_at'),
+  completedAt: `if(toUnixTimestamp64Milli(completed_at) = 0, '', ${moment('completed_at')})`,
+  isComplete: "if(is_complete = 1, 'true', 'false')",
+  durationSeconds: `if(duration_ms < 0, '', ${number('duration_ms / 1000')})`,
+  language: safe('language'),
+  respondent: safe('respondent'),
+  metadata: `if(empty(metadata), '', ${quoted(`concat('{', arrayStringConcat(arrayMap((k, v) -> concat(${json('k')}, ':', ${json('v')}), mapKeys(metadata), mapValues(metadata)), ','), '}')`)})`,
+};
+
+function answer({ cell, textOf }: Extract<CsvColumn, { cell: ExportCell }>, columnOf: ColumnOf): string {
+  switch (cell.kind) {
+    case 'choice':
+      return named(columnOf(cell.slot), new Map(cell.categories.map((category) => [category.code, textOf(category)])));
+    case 'point':
+      return named(columnOf(cell.slot), new Map(cell.points.map((point, index) => [index + 1, String(point)])));
+    case 'flag': {
+      const words = cell.slots.map(columnOf);
+      const word = words[Math.floor((cell.code - 1) / bitsPerWord)];
+      const isChosen = word === undefined ? '0' : `bitTest(${word}, ${whole((cell.code - 1) % bitsPerWord)})`;
+      return `multiIf(${isChosen}, '1', ${words.map((one) => `${one} = 0`).join(' AND ') || '1'}, '', '0')`;
+    }
+    case 'rank':
+      return `if(${columnOf(cell.slot)} = 0, '', toString(${columnOf(cell.slot)}))`;
+    case 'number':
+      return `if(${columnOf(cell.presence)} = 0 OR length(numbers) <= ${whole(cell.slot)}, '', ${number(`numbers[${whole(cell.slot + 1)}]`)})`;
+    case 'text': {
+      const isThere = cell.code === undefined ? `${columnOf(cell.presence)} != 0` : `${columnOf(cell.presence)} = ${whole(cell.code)}`;
+      const given = `texts[${whole(cell.slot + 1)}]`;
+      return `if(${isThere}, ${safe(cell.form === 'upload' ? `splitByChar(' ', ${given})[1]` : given)}, '')`;
+    }
+  }
+}
+
+/** Most codes are small and their texts lie in an array; a lookup in a table is slower. */
+const mostInArray = 1000;
+
+function named(column: string, texts: ReadonlyMap<number, string>): string {
+  const small = [...texts].filter(([code]) => code < mostInArray);
+  const large = [...texts].filter(([code]) => code >= mostInArray);
+  const names: string[] = Array.from({ length: small.reduce((most, [code]) => Math.max(most, code), 0) + 1 }, () => '');
+  for (const [code, name] of small) names[code] = name;
+  const found = `[${names.map(text).join(', ')}][${column} + 1]`;
+  return large.length === 0 ? found : `multiIf(${large.map(([code, name]) => `${column} = ${whole(code)}, ${text(name)}`).join(', ')}, ${found})`;
+}
+
+/** ISO 8601 in UTC with milliseconds. */
+function moment(column: string): string {
+  return `concat(replaceOne(toString(${column}), ' ', 'T'), 'Z')`;
+}
+
+/** As ECMAScript writes a number: the engine has the same shortest digits, but a sign on nought and none on large exponents. */
+function number(value: string): string {
+  return `multiIf(${value} = 0, '0', abs(${value}) >= 1e21, replaceOne(toString(${value}), 'e', 'e+'), toString(${value}))`;
+}
+
+/** See `safeText` of the CSV export: what a spreadsheet would run gets an apostrophe. */
+function safe(value: string): string {
+  const dangerous = String.raw`'^\'*[=+\\-@\\t\\r\\n\\x00＝＋－＠]'`;
+  return quoted(`if(match(${value}, ${dangerous}), concat('\\'', ${value}), ${value})`);
+}
+
+function quoted(value: string): string {
+  return String.raw`if(match(${value}, '[",\\r\\n]'), concat('"', replaceAll(${value}, '"', '""'), '"'), ${value})`;
+}
+
+/** A text as JSON.stringify writes it. */
+function json(value: string): string {
+  const named: [number, string][] = [[0x5c, '\\\\'], [0x22, '\\"'], [0x08, '\\b'], [0x09, '\\t'], [0x0a, '\\n'], [0x0c, '\\f'], [0x0d, '\\r']];
+  const others = Array.from({ length: 0x20 }, (_, code) => code).filter((code) => !named.some(([known]) => known === code));
+  const escapes = [...named, ...others.map((code): [number, string] => [code, `\\u${code.toString(16).padStart(4, '0')}`])];
+  const escaped = escapes.reduce((sql, [code, escape]) => `replaceAll(${sql}, char(${code}), ${text(escape)})`, value);
+  return String.raw`concat('"', if(match(${value}, '[\\x00-\\x1f"\\\\]'), ${escaped}, ${value}), '"')`;
+}

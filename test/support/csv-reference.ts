@@ -1,0 +1,15 @@
+import { csvText } from '../../src/pipelines/exports/csv.ts';
+import type { FileColumn } from '../../src/pipelines/exports/layout.ts';
+import type { ResponseRecord } from '../../src/stores/clickhouse/responses.ts';
+
+/** A line of a CSV file as the records read for other formats make it: what the database's own lines are held against. */
+export function referenceLine(columns: readonly FileColumn[], record: ResponseRecord): string {
+  return `${columns.map((column) => referenceCell(column, record)).join(',')}\r\n`;
+}
+
+function referenceCell({ type, read }: FileColumn, record: ResponseRecord): string {
+  const value = read(record);
+  if (value === null) return '';
+  if (type === 'moment' && typeof value === 'number') return new Date(value).toISOString();
+  return typeof value === 'string' ? csvText(value) : String(value);
+}
