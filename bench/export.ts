@@ -75,7 +75,9 @@ async function compareCsv(client: Client, clickhouse: ClickHouse, survey: string
   return { limit, share: median(pairs.map((pair) => pair.ours)) / limit };
 }
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
 
 async function makeSurvey(client: Client, questionTypes: readonly string[]): Promise<string> {
   const survey = await client.create('/surveys', { title: 'Bench' });
