@@ -36,6 +36,9 @@ export function createMetrics(processName = 'main') {
   const webhookAttempts = new Counter({ name: 'webhook_attempts_total', help: 'Attempts to deliver an event, by result', labelNames: ['result'], registers });
   const webhookOldest = new Gauge({ name: 'webhook_oldest_pending_seconds', help: 'Age of the oldest delivery that an active endpoint still waits for', registers });
   const webhookDisabled = new Gauge({ name: 'webhook_disabled_endpoints', help: 'Endpoints that the service has switched off', registers });
+  const outboxFailures = new Counter({ name: 'outbox_failures_total', help: 'Events of the outbox that could not be delivered at a try', labelNames: ['kind'], registers });
+  const outboxOldest = new Gauge({ name: 'outbox_oldest_seconds', help: 'Age of the oldest event that the outbox has not delivered', registers });
+  const outboxFailing = new Gauge({ name: 'outbox_failing_events', help: 'Events that the outbox has tried in vain so far', registers });
   const liveConnections = new Gauge({ name: 'live_connections', help: 'Open live streams', labelNames: ['transport'], registers });
   const liveEvents = new Counter({ name: 'live_events_sent_total', help: 'Responses sent to live streams', registers });
   const liveLags = new Counter({ name: 'live_lagged_total', help: 'Times that a client was too slow', registers });
@@ -71,6 +74,11 @@ export function createMetrics(processName = 'main') {
     liveLagged(events: number) {
       liveLags.inc();
       liveSkipped.inc(events);
+    },
+    outboxFailed: (kind: string) => outboxFailures.inc({ kind }),
+    outboxState({ oldestSeconds, failing }: { oldestSeconds: number; failing: number }) {
+      outboxOldest.set(oldestSeconds);
+      outboxFailing.set(failing);
     },
     webhookAttempted: (result: string) => webhookAttempts.inc({ result }),
     webhookState({ oldestPendingSeconds, disabled }: { oldestPendingSeconds: number; disabled: number }) {

@@ -12,7 +12,7 @@ import { createBatchNews } from './batch-news.ts';
 import { makeInProcess } from './exports/fork.ts';
 import { createExportJobs, type ExportJobs } from './exports/jobs.ts';
 import { createIngest } from './ingest.ts';
-import { createOutbox, type OutboxHandler } from './outbox.ts';
+import { createOutbox, type Outbox, type OutboxHandler } from './outbox.ts';
 import { startSchedule, type ScheduledTask } from './schedule.ts';
 import { createHint, startWebhooks, webhookHandlers } from './webhooks.ts';
 import type { Workers } from './workers.ts';
@@ -64,11 +64,11 @@ function startIngest({ stores, core, metrics, log, name }: JobsOptions, fanOut: 
 
 function startRelay(options: JobsOptions, fanOut: FanOut): (() => Promise<void>)[] {
   const exportJobs = startExports(options);
-  const outbox = createOutbox({ sql: options.stores.sql, handlers: { ...outboxHandlers(options, exportJobs), ...webhookHandlers(fanOut) }, log: options.log });
+  const outbox = createOutbox({ sql: options.stores.sql, handlers: { ...outboxHandlers(options, exportJobs), ...webhookHandlers(fanOut) }, log: options.log, metrics: options.metrics });
   outbox.start();
   const webhooks = startWebhooks({ ...options, ...options.stores, now: options.core.now, newId: () => newId() });
   const ai = startAi(options);
-  const schedule = startSchedule([...tasks(options, () => outbox.purge()), ...exportTasks(exportJobs), ...webhooks.tasks, ...ai.tasks], options.log);
+  const schedule = startSchedule([...tasks(options, outbox), ...exportTasks(exportJobs), ...webhooks.tasks, ...ai.tasks], options.log);
   return [() => outbox.stop(), () => schedule.stop(), () => exportJobs.stop(), () => webhooks.stop(), () => ai.stop()];
 }
 
@@ -116,7 +116,7 @@ function outboxHandlers({ stores, core }: JobsOptions, exportJobs: ExportJobs): 
 
 const hourMs = 3_600_000;
 
-function tasks({ stores, core }: JobsOptions, purgeOutbox: () => Promise<void>): ScheduledTask[] {
+function tasks({ stores, core }: JobsOptions, outbox: Pick<Outbox, 'purge' | 'measure'>): ScheduledTask[] {
   return [
     {
       name: 'close surveys whose end has come', everyMs: 1000,
@@ -127,6 +127,7 @@ function tasks({ stores, core }: JobsOptions, purgeOutbox: () => Promise<void>):
     { name: 'erase deleted responses for good', everyMs: hourMs, run: async () => void (await stores.responses.eraseDeleted()) },
     { name: 'delete responses whose time is over', everyMs: 600_000, run: async () => void (await core.erasing.eraseExpired()) },
     { name: 'remove uploads that nobody claimed', everyMs: 600_000, run: async () => void (await core.uploads.sweep()) },
-    { name: 'forget delivered events', everyMs: hourMs, run: purgeOutbox },
+    { name: 'forget delivered events', everyMs: hourMs, run: () => outbox.purge() },
+    { name: 'measure the outbox', everyMs: 5000, run: () => outbox.measure() },
   ];
 }

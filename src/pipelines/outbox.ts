@@ -1,5 +1,6 @@
 import type { Log } from '../log.ts';
-import type { Sql } from '../stores/postgres/client.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Sql, Tx } from '../stores/postgres/client.ts';
 
 export interface OutboxRow {
   id: number;
@@ -14,52 +15,74 @@ export interface OutboxDeps {
   sql: Sql;
   handlers: Readonly<Record<string, readonly OutboxHandler[]>>;
   log: Log;
+  metrics: Pick<Metrics, 'outboxFailed' | 'outboxState'>;
+  /** Milliseconds from a failed attempt to the next. */
+  pauseMs?: (attempts: number) => number;
 }
+
+type StoredRow = OutboxRow & { attempts: number };
 
 const batch = 50;
 const idleMs = 200;
+/** A pass that takes longer gives the rest of its rows back: it holds them locked. */
+const passMs = 2000;
 const keptDays = 7;
+const longestPauseMs = 300_000;
 
-interface StoredRow {
-  id: number;
-  kind: string;
-  payload: Record<string, unknown>;
-}
+const doublingPauseMs = (attempts: number): number => Math.min(longestPauseMs, 500 * 2 ** Math.min(attempts, 20));
 
 /**
- * Delivers what transactions have left in the outbox, in order of its writing, at least once. Several processes may run it:
- * each takes rows that no other has locked.
+ * Delivers what transactions have left in the outbox, at least once. Each kind has a line of its own, in the order of its writing; a row that
+ * fails steps out of it for a while, longer each time. So neither a failing row nor a slow kind keeps others waiting. Several processes may run
+ * it: each takes rows that no other has locked.
  */
-export function createOutbox({ sql, handlers, log }: OutboxDeps) {
+export function createOutbox({ sql, handlers, log, metrics, pauseMs = doublingPauseMs }: OutboxDeps) {
   let isStopping = false;
   let wake: () => void = () => undefined;
   let running: Promise<void> = Promise.resolve();
+  const passes = new Map<string, Promise<void>>();
 
-  const pass = (): Promise<number> =>
+  const attempt = async (tx: Tx, { attempts, ...row }: StoredRow): Promise<void> => {
+    try {
+      for (const handle of handlers[row.kind] ?? []) await handle(row);
+      await tx`UPDATE outbox SET done_at = now() WHERE id = ${row.id}`;
+    } catch (error) {
+      metrics.outboxFailed(row.kind);
+      const waitMs = pauseMs(attempts);
+      log.warn({ err: error, outboxId: row.id, kind: row.kind, attempts: attempts + 1, againInMs: waitMs }, 'an outbox event could not be delivered yet');
+      await tx`UPDATE outbox SET attempts = attempts + 1, next_attempt_at = clock_timestamp() + make_interval(secs => ${waitMs / 1000}) WHERE id = ${row.id}`;
+    }
+  };
+
+  /** Gives whether there may be more at once. */
+  const pass = (kind: string): Promise<boolean> =>
     sql.begin(async (tx) => {
       const rows = await tx<StoredRow[]>`
-        SELECT id, kind, payload FROM outbox WHERE done_at IS NULL AND attempts < 1000000 ORDER BY id LIMIT ${batch} FOR UPDATE SKIP LOCKED`;
-      let done = 0;
+        SELECT id, kind, payload, attempts FROM outbox WHERE done_at IS NULL AND kind = ${kind} AND next_attempt_at <= now() ORDER BY id LIMIT ${batch} FOR UPDATE SKIP LOCKED`;
+      const until = performance.now() + passMs;
       for (const row of rows) {
-        try {
-          for (const handle of handlers[row.kind] ?? []) await handle(row);
-          await tx`UPDATE outbox SET done_at = now() WHERE id = ${row.id}`;
-          done += 1;
-        } catch (error) {
-          log.warn({ err: error, outboxId: row.id, kind: row.kind }, 'an outbox event could not be delivered yet');
-          await tx`UPDATE outbox SET attempts = attempts + 1 WHERE id = ${row.id}`;
-        }
+        if (isStopping || performance.now() > until) return true;
+        await attempt(tx, row);
       }
-      return done;
+      return rows.length === batch;
     });
+
+  const work = async (kind: string): Promise<void> => {
+    try {
+      while (!isStopping && (await pass(kind)));
+    } catch (error) {
+      log.warn({ err: error, kind }, 'the outbox could not be worked off');
+    }
+  };
+
+  const look = async (): Promise<void> => {
+    const due = await sql<{ kind: string }[]>`SELECT DISTINCT kind FROM outbox WHERE done_at IS NULL AND next_attempt_at <= now()`;
+    for (const { kind } of due) if (!passes.has(kind)) passes.set(kind, work(kind).finally(() => passes.delete(kind)));
+  };
 
   const loop = async () => {
     while (!isStopping) {
-      const done = await pass().catch((error: unknown) => {
-        log.warn({ err: error }, 'the outbox could not be read');
-        return 0;
-      });
-      if (done === batch) continue;
+      await look().catch((error: unknown) => log.warn({ err: error }, 'the outbox could not be read'));
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, idleMs);
         wake = () => {
@@ -74,12 +97,19 @@ export function createOutbox({ sql, handlers, log }: OutboxDeps) {
     start(): void {
       running = loop();
     },
+    /** Shows how long the oldest event has waited, and how many have failed at least once. */
+    async measure(): Promise<void> {
+      const [row] = await sql<{ seconds: number; failing: number }[]>`
+        SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS seconds, count(*) FILTER (WHERE attempts > 0) AS failing FROM outbox WHERE done_at IS NULL`;
+      metrics.outboxState({ oldestSeconds: Math.max(0, row?.seconds ?? 0), failing: row?.failing ?? 0 });
+    },
     /** Forgets what was delivered a week ago. */
     purge: async (): Promise<void> => void (await sql`DELETE FROM outbox WHERE done_at < now() - make_interval(days => ${keptDays})`),
     async stop(): Promise<void> {
       isStopping = true;
       wake();
       await running;
+      await Promise.all(passes.values());
     },
   };
 }
