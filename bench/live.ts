@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,13 +10,15 @@ import { adminClient, type Client } from '../test/support/client.ts';
 import { adminEmail, adminPassword, startService, type RunningService } from '../test/support/service.ts';
 import { openReceiver, type Receiver } from './support/live-receivers.ts';
 import { postBytes } from './support/load.ts';
-import { portOf } from './support/peer.ts';
 import { machineLine, option } from './support/machine.ts';
+import { portOf } from './support/peer.ts';
+import { cpuSeconds, machineSeconds, residentBytes } from './support/processor-time.ts';
 
 /**
- * Live streams from one HTTP process, while another one accepts and stores: deliveries a second of its processor time beside bare
- * uWebSockets.js publishing messages and bursts of the same size to as many (at the highest rate); memory of idle connections; and the time from acceptance to arrival
- * at growing rates. `--subscribers N` (default 1000), `--idle N` (default 5000).
+ * Live streams from one HTTP process, while another one accepts and stores: the time from acceptance to arrival at growing rates, deliveries
+ * a second of its processor time beside bare uWebSockets.js publishing and beside a plain loop over `ws` clients, in bursts of the same
+ * size to as many, and the memory of idle connections. `--subscribers N` (default 1000), `--idle N` (default 5000), `--rate N` for one
+ * rate only.
  */
 const subscribers = option('subscribers', 1000);
 const idle = option('idle', 5000);
@@ -65,39 +67,82 @@ async function setUp(): Promise<Stage> {
   return { listening, accepting, client, token: login.body.data.accessToken, survey: { id: survey.id, request } };
 }
 
+interface Step {
+  /** Submissions a second that were really made. */
+  rate: number;
+  subscribers: number;
+  delivered: number;
+  p95Ms: number;
+  /** Deliveries a second of the listening process's time. */
+  aCpuSecond: number;
+  /** Events that reached a client together, on average. */
+  burst: number;
+  /** Processors busy: those of the listening, the accepting and the bench's own process, and of all that ran on the machine. */
+  busy: { listening: number; accepting: number; bench: number; machine: number };
+}
+
 async function measure(stage: Stage): Promise<void> {
   const idleBytes = await measureIdle(stage);
-  let eventBytes = 0;
-  const latencies: number[] = [];
-  const receivers = await listen(stage, subscribers - 1);
+  const many = await measureRates(stage, subscribers, rates);
+  const few = await measureRates(stage, Math.max(10, subscribers / 10), [5000]);
+  const fastest = many.steps.at(-1);
+  const carried = many.steps.filter(({ p95Ms }) => p95Ms <= 500).at(-1);
+  const ours = fastest?.aCpuSecond ?? 0;
+  const burst = Math.max(1, Math.round(fastest?.burst ?? 1));
+  const limit = await measurePeer('peer-publish', many.eventBytes, burst);
+  const peer = await measurePeer('peer-ws', many.eventBytes, burst);
+  const [slowest] = many.steps;
+  const fewest = Math.max(1, Math.round(slowest?.burst ?? 1));
+  const limitOfFew = await measurePeer('peer-publish', many.eventBytes, fewest);
+  console.log(`bursts of ${burst} × ${many.eventBytes} bytes, deliveries a second of processor time: bare uWebSockets.js publish (limit) ${limit}, a loop over ws clients (peer) ${peer}, ours ${ours}`);
+  console.log(`ours / limit ${(ours / limit).toFixed(2)} (wanted ≥ 0.50) · ours / peer ${(ours / peer).toFixed(2)} · in bursts of ${fewest}: ours ${slowest?.aCpuSecond ?? 0}, limit ${limitOfFew}`);
+  console.log(`idle: ${(idleBytes / 1024).toFixed(1)} KiB a connection at ${idle} (wanted ≤ 20) · p95 ≤ 500 ms up to ${carried?.rate ?? 0} submissions/s × ${subscribers} subscribers (wanted 5000)`);
+  console.log(JSON.stringify({
+    bench: 'live', subscribers, eventBytes: many.eventBytes, burst, limit, peer, ours, limitOfFew, ratio: Number((ours / limit).toFixed(2)), idleBytesPerConnection: Math.round(idleBytes),
+    carried: carried?.rate ?? 0, steps: [...many.steps, ...few.steps],
+  }));
+}
+
+/** Submits at growing rates until arrival takes seconds; the last of so many listeners tells when events arrive. */
+async function measureRates(stage: Stage, count: number, wanted: readonly number[]): Promise<{ eventBytes: number; steps: Step[] }> {
+  const steps: Step[] = [];
+  const heard = { bytes: 0, bursts: 0, lastAt: 0, latencies: [] as number[] };
+  const receivers = await listen(stage, count - 1);
   receivers.push(await receiver(stage, (payload) => {
     const event = JSON.parse(payload.toString()) as { type: string; submittedAt: string };
     if (event.type !== 'response') return;
-    eventBytes = payload.length;
-    latencies.push(Date.now() - Date.parse(event.submittedAt));
+    heard.bytes = payload.length;
+    heard.latencies.push(Date.now() - Date.parse(event.submittedAt));
+    if (performance.now() - heard.lastAt > 5) heard.bursts += 1;
+    heard.lastAt = performance.now();
   }));
-  const steps = [];
-  for (const rate of rates) {
-    latencies.length = 0;
-    const before = { delivered: sum(receivers), cpu: cpuSeconds(listening.pid) };
+  for (const rate of wanted) {
+    Object.assign(heard, { bursts: 0, latencies: [] });
+    const before = { delivered: sum(receivers), ...clock() };
+    const startedAt = performance.now();
     const sent = await submitPaced(stage, rate);
-    await until(() => latencies.length >= sent, 5000);
-    const delivered = sum(receivers) - before.delivered;
-    const cpu = cpuSeconds(listening.pid) - before.cpu;
-    latencies.sort((a, b) => a - b);
-    const p95Ms = latencies[Math.floor(latencies.length * 0.95)] ?? Number.NaN;
-    steps.push({ rate: Math.round(sent / secondsARate), p95Ms, delivered, aCpuSecond: Math.round(delivered / cpu) });
-    console.log(`${String(Math.round(sent / secondsARate)).padStart(5)} submissions/s × ${subscribers} subscribers: ${Math.round(delivered / secondsARate)} deliveries/s, accepted → received p95 ${p95Ms} ms, ${Math.round(delivered / cpu)} deliveries a second of processor time`);
+    await until(() => heard.latencies.length >= sent, 10_000);
+    const [delivered, after, seconds] = [sum(receivers) - before.delivered, clock(), (performance.now() - startedAt) / 1000];
+    const p95Ms = heard.latencies.sort((a, b) => a - b)[Math.floor(heard.latencies.length * 0.95)] ?? Number.NaN;
+    const busy = (part: keyof ReturnType<typeof clock>) => Number(((after[part] - before[part]) / seconds).toFixed(2));
+    const step: Step = {
+      rate: Math.round(sent / secondsARate), subscribers: count, delivered, p95Ms, aCpuSecond: Math.round(delivered / (after.listening - before.listening)),
+      burst: Number((heard.latencies.length / Math.max(1, heard.bursts)).toFixed(1)),
+      busy: { listening: busy('listening'), accepting: busy('accepting'), bench: busy('bench'), machine: busy('machine') },
+    };
+    steps.push(step);
+    console.log(
+      `${String(step.rate).padStart(5)} submissions/s × ${count} subscribers: ${Math.round(delivered / seconds)} deliveries/s in bursts of ${step.burst}, accepted → received p95 ${p95Ms} ms, ` +
+        `${step.aCpuSecond} deliveries a second of processor time; processors busy: listening ${step.busy.listening}, accepting ${step.busy.accepting}, bench ${step.busy.bench}, all ${step.busy.machine}`,
+    );
     if (!(p95Ms < 2000)) break;
   }
   for (const one of receivers) one.close();
-  const last = steps.at(-1);
-  const ours = last?.aCpuSecond ?? 0;
-  const limit = await measurePublish(eventBytes, Math.round((last?.rate ?? 1) * 0.1));
-  const carried = steps.filter(({ p95Ms }) => p95Ms <= 500).at(-1)?.rate ?? 0;
-  console.log(`bare uWebSockets.js publish (limit): ${limit} deliveries a second of processor time; ours / limit ${(ours / limit).toFixed(2)} (wanted ≥ 0.50)`);
-  console.log(`idle: ${(idleBytes / 1024).toFixed(1)} KiB a connection at ${idle} (wanted ≤ 20) · p95 ≤ 500 ms up to ${carried} submissions/s × ${subscribers} subscribers`);
-  console.log(JSON.stringify({ bench: 'live', subscribers, eventBytes, limit, ours, ratio: Number((ours / limit).toFixed(2)), idleBytesPerConnection: Math.round(idleBytes), steps }));
+  return { eventBytes: heard.bytes, steps };
+}
+
+function clock() {
+  return { listening: cpuSeconds(listening.pid), accepting: cpuSeconds(accepting.pid), bench: cpuSeconds(process.pid), machine: machineSeconds() };
 }
 
 /** Growth of the process per open and subscribed connection. */
@@ -162,15 +207,15 @@ function openSender(port: number): Promise<Socket> {
   });
 }
 
-/** Deliveries of messages of the same size to as many subscribers, a second of the publishing process's time. */
-async function measurePublish(bytes: number, burst: number): Promise<number> {
-  const child = fork(fileURLToPath(new URL('./support/peer-publish.js', import.meta.url)));
+/** Deliveries of messages of the same size to as many subscribers in bursts like ours, a second of the sending process's time. */
+async function measurePeer(name: 'peer-publish' | 'peer-ws', bytes: number, burst: number): Promise<number> {
+  const child = fork(fileURLToPath(new URL(`./support/${name}.js`, import.meta.url)));
   try {
     const port = await portOf(child);
     const receivers = await Promise.all(Array.from({ length: subscribers }, () => openReceiver({ port, path: '/' })));
     const before = cpuSeconds(child.pid ?? 0);
-    const until3s = performance.now() + 3000;
-    while (performance.now() < until3s) {
+    const end = performance.now() + 3000;
+    while (performance.now() < end) {
       const goal = sum(receivers) + burst * subscribers;
       child.send({ bytes, burst });
       await until(() => sum(receivers) >= goal, 10_000);
@@ -186,14 +231,4 @@ async function measurePublish(bytes: number, burst: number): Promise<number> {
 async function until(isTrue: () => boolean, withinMs: number): Promise<void> {
   const end = performance.now() + withinMs;
   while (!isTrue() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
-/** User and system time of a process, in ticks of 1/100 s as the kernel counts them. */
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
-
-function residentBytes(pid: number): number {
-  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
