@@ -9,6 +9,7 @@ const groups = {
   unit: { isOneProcess: true, needsStores: false },
   integration: { concurrency: 1, needsStores: true },
   e2e: { concurrency: 1, needsStores: true },
+  fuzz: { concurrency: 1, needsStores: true },
   chaos: { concurrency: 1, needsStores: true },
 };
 

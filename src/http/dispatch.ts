@@ -76,9 +76,11 @@ async function pass(deps: DispatchDeps, arrival: Arrival, passage: Passage, repl
   // The public door for submissions counts its callers itself: nothing is to be waited for.
   const isFree = route.access.kind === 'public' && route.limit !== 'auth' && route.limit !== 'api';
   const principal = isFree ? undefined : await identify(deps, arrival, passage);
-  assertIds(params);
-  const query = route.query ? parseQuery(route.query, arrival.query) : {};
-  const { body, rawBody } = await readBody(arrival);
+  const { query, body, rawBody } = await readInput(arrival).catch(async (error: unknown) => {
+    // What is refused before the handler that would have counted it counts as a general call.
+    if (isFree && route.limit === 'submit') await count(deps, passage, 'api', limitKeyOf(arrival.address));
+    throw error;
+  });
   const { survey, right } = principal ? await authorise(deps, arrival, principal) : {};
   const call = {
     params, query, body, rawBody, bodyPieces: () => arrival.stream?.pieces() ?? noPieces(), address: arrival.address, requestId: arrival.requestId, reply: arrival.reply, replyHeaders,
@@ -112,13 +114,22 @@ async function identify(deps: DispatchDeps, arrival: Arrival, passage: Passage):
   return principal;
 }
 
-function assertIds(params: Readonly<Record<string, string>>): void {
-  for (const name in params) if ((name === 'id' || name.endsWith('Id')) && !isId(params[name] ?? '')) throw notFound();
+async function readInput(arrival: Arrival): Promise<{ query: unknown; body: unknown; rawBody: Buffer }> {
+  const { route, params } = arrival.match as Match;
+  assertNames(params);
+  const query = route.query ? parseQuery(route.query, arrival.query) : {};
+  return { query, ...(await readBody(arrival)) };
+}
+
+/** What cannot be a name is the name of nothing. */
+function assertNames(params: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(params)) if (value.includes('\0') || ((name === 'id' || name.endsWith('Id')) && !isId(value))) throw notFound();
 }
 
 function parseQuery(schema: z.ZodType, query: string): unknown {
   const given: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
   for (const [name, value] of new URLSearchParams(query)) {
+    if (value.includes('\0')) throw validationProblem([{ path: name.replaceAll('\0', ''), message: 'holds a NUL character' }]);
     const known = given[name];
     given[name] = known === undefined ? value : [...(Array.isArray(known) ? known : [known]), value];
   }

@@ -93,8 +93,8 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   reply: z.ZodType | null;
   replyMediaType?: string;
   replyStatus: number;
-  /** Further replies worth naming in the reference. */
-  isPaged?: boolean;
+  /** The reply is a list and says where the page stands; `sometimes`: it depends on what is asked for. */
+  isPaged?: boolean | 'sometimes';
   handle(call: Call<z.output<Body>, z.output<Query>>): Promise<Outcome>;
 }
 

@@ -75,6 +75,22 @@ describe('bad input', () => {
     }
   });
 
+  it('refuses NUL in queries and paths before a store sees it', async () => {
+    for (const path of ['/surveys?search=a%00b', '/audit?objectKind=a%00b', '/surveys?sort=%00', `/responses/surveys/${full.id}?cursor=%00`]) {
+      const reply = await admin.call('GET', path);
+      assert.deepEqual([reply.status, reply.body.code], [400, 'VALIDATION_ERROR'], path);
+    }
+    for (const [method, path] of [['DELETE', `/surveys/${full.id}/respondents/a%00b`], ['GET', `/surveys/${full.id}/translations/%00`]] as const) assert.equal((await admin.call(method, path)).status, 404, path);
+  });
+
+  it('says how often one may call on every reply, also to submissions that are refused unread', async () => {
+    for (const [path, body] of [['/responses/surveys/nothing/submit', '{"answers":[]}'], [`/responses/surveys/${full.id}/submit`, 'x'.repeat(300_000)], [`/responses/surveys/${randomUUID()}/submit`, '{"answers":[]}']] as const) {
+      const reply = await admin.call('POST', path, { body, token: undefined });
+      assert.ok([404, 413].includes(reply.status), path);
+      for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) assert.match(reply.headers.get(name) ?? '', /^\d+$/, `${path} ${name}`);
+    }
+  });
+
   it('refuses keys that are no keys', async () => {
     for (const key of ['x'.repeat(300), 'a b', 'ü']) {
       const reply = await submitRaw('{"answers":[]}', { 'content-type': 'application/json', 'idempotency-key': key });

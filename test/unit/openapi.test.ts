@@ -87,7 +87,7 @@ describe('the OpenAPI document', () => {
       if (declared.limit !== 'none') assert.ok(success.headers['X-RateLimit-Remaining'], name);
       if (declared.reply) {
         const { schema } = success.content['application/json'];
-        assert.deepEqual(schema.required, ['success', 'data', ...(declared.isPaged ? ['pagination'] : [])], name);
+        assert.deepEqual(schema.required, ['success', 'data', ...(declared.isPaged === true ? ['pagination'] : [])], name);
         assert.deepEqual(schema.properties.success, { const: true }, name);
       } else assert.ok(Object.keys(success.content).length > 0, name);
       assert.ok(operation.responses['500'], name);

@@ -15,7 +15,8 @@ export function refusalsOf(route: DescribedRoute): ProblemCode[] {
 }
 
 const isChange = ({ method }: Route): boolean => method !== 'GET';
-const isSubmission = ({ limit }: Route): boolean => limit === 'submit';
+/** Comes from a respondent: the survey must be open to them. */
+const isSubmission = ({ limit, bodyKind }: Route): boolean => limit === 'submit' || bodyKind === 'stream';
 
 /** What the caller's standing, and that of the thing called, can lead to. */
 function callerCodes(route: Route): ProblemCode[] {

@@ -40,25 +40,26 @@ export function repliesOf(route: DescribedRoute, book: SchemaBook, problems: Map
 
 const descriptions: Readonly<Record<number, string>> = { 200: 'Done', 201: 'Created', 202: 'Accepted; the work goes on behind the reply' };
 
-/** What else a route may answer; work by an AI provider replies 202 when it takes longer than 20 seconds. */
+/** What else a route may answer: files are sent in ranges too; work by an AI provider replies 202 when it takes longer than 20 seconds. */
 export function otherRepliesOf(route: DescribedRoute): readonly OtherReply[] {
-  const { tag, method, access, path, otherReplies = [] } = route;
+  const { tag, method, access, path, replyMediaType, otherReplies = [] } = route;
   const mayTakeLong = tag === 'AI' && method === 'POST' && access.kind !== 'admin' && !/\/(accept|reject|save)$/.test(path);
+  if (replyMediaType === 'application/octet-stream') return [...otherReplies, { status: 206, description: 'The range of bytes that was asked for', mediaType: replyMediaType }];
   return mayTakeLong ? [...otherReplies, { status: 202, description: 'Goes on behind the reply', data: acceptedJobSchema }] : otherReplies;
 }
 
 const json = (schema: JsonSchema) => ({ 'application/json': { schema } });
 
-function envelope(data: JsonSchema, pagination?: JsonSchema): JsonSchema {
+function envelope(data: JsonSchema, pagination?: JsonSchema, isAlwaysPaged = false): JsonSchema {
   return {
     type: 'object',
-    required: ['success', 'data', ...(pagination ? ['pagination'] : [])],
+    required: ['success', 'data', ...(isAlwaysPaged ? ['pagination'] : [])],
     properties: { success: { const: true }, data, ...(pagination && { pagination }) },
   };
 }
 
 function contentOf(route: DescribedRoute, book: SchemaBook): JsonSchema {
-  if (route.reply) return json(envelope(book.reply(route.reply), route.isPaged ? book.reply(paginationSchema) : undefined));
+  if (route.reply) return json(envelope(book.reply(route.reply), route.isPaged ? book.reply(paginationSchema) : undefined, route.isPaged === true));
   return plain(route.replyMediaType);
 }
 

@@ -36,7 +36,7 @@ function analyseRoute(deps: AiAnalysisRoutesDeps): Route {
     description:
       'Only answers that are new or changed since the last time are sent. What takes longer than 20 seconds goes on behind a 202 reply with a `jobId`. `page` and `limit` are those of `perResponse`. ' +
       'Equal work that is already going on is joined.',
-    access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', body, query, reply: z.union([analysisSchema, acceptedJobSchema]), replyStatus: 200,
+    access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', body, query, reply: z.union([analysisSchema, acceptedJobSchema]), replyStatus: 200, isPaged: 'sometimes',
     async handle({ body: { analysisType, provider: name }, query: paging, survey, principal }) {
       if (!survey.aiEnabled) throw new Problem('AI_DISABLED');
       const provider = await deps.providers.pick(name);

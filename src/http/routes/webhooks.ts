@@ -11,6 +11,7 @@ import { makeSecret } from '../../webhooks/sign.ts';
 import type { SurveyAccess } from '../dispatch.ts';
 import type { Principal } from '../principal.ts';
 import { pageFields } from '../query.ts';
+import type { DescribedRoute } from '../reference/described-route.ts';
 import { created, ok, page, route, type Call, type Route } from '../route.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { webhookEventSchema, webhookSchema, webhookWithSecretSchema } from '../schemas/webhooks.ts';
@@ -70,9 +71,9 @@ function listRoute({ webhooks }: WebhookRoutesDeps): Route {
   });
 }
 
-function createRoute(deps: WebhookRoutesDeps): Route {
+function createRoute(deps: WebhookRoutesDeps): DescribedRoute {
   const { webhooks, secrets, audit, now, newId } = deps;
-  return route({
+  const declared = route({
     ...common, method: 'POST', path: '/webhooks', summary: 'Create a webhook',
     description: 'The reply holds `secret`, which is not shown again. Without `surveyId` the endpoint hears of all surveys that its owner may see.',
     body: newWebhookBody, reply: webhookWithSecretSchema, replyStatus: 201,
@@ -89,6 +90,8 @@ function createRoute(deps: WebhookRoutesDeps): Route {
       return created({ ...presentWebhook(webhook), secret });
     },
   });
+  // A survey that the caller may not know of cannot be listened to.
+  return { ...declared, refusals: ['NOT_FOUND'] };
 }
 
 function getRoute({ webhooks }: WebhookRoutesDeps): Route {

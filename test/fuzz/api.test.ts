@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { fuzzApi } from './fuzz-api.ts';
+
+describe('requests that are spoiled somewhere', () => {
+  it('never make a mistake of ours, and are always answered as the contract says', async () => {
+    const seed = Date.now() % 1_000_000;
+    const report = await fuzzApi({ seed, requests: 6000, seconds: 9 });
+    assert.deepEqual(report.faults, [], `npm run fuzz:api -- --seed ${seed} shows more`);
+    assert.ok(report.sent > 500 && report.unanswered.length < (report.routes * 2) / 3, `${report.sent} were sent, no success from ${report.unanswered.join(', ')}`);
+    assert.ok((report.replies['400 VALIDATION_ERROR'] ?? 0) > report.sent / 20, JSON.stringify(report.replies));
+  });
+});

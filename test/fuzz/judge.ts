@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { problemTable, type ProblemCode } from '../../src/errors.ts';
+import type { Method } from '../../src/http/route.ts';
+import { problemSchema } from '../../src/http/schemas/common.ts';
+import { assertConforms } from '../support/conform.ts';
+import { bytesOf, type WireOutcome, type WireReply } from './wire.ts';
+import { isBeyondParser, type FuzzRequest } from './requests.ts';
+
+/** Says what is wrong with an outcome; undefined when it keeps the contract. */
+export function faultOf(request: FuzzRequest, outcome: WireOutcome): string | undefined {
+  if (request.isBroken) return typeof outcome !== 'string' && outcome.status >= 500 && outcome.status !== 505 ? `status ${outcome.status}` : undefined;
+  // The parser closes or keeps silent on what is no HTTP to it, before there is a request.
+  if (typeof outcome === 'string' || isOfParser(outcome)) return isBeyondParser(request) ? undefined : typeof outcome === 'string' ? outcome : `the parser refused with ${outcome.status}`;
+  try {
+    assertKept(request, outcome);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** For a report: enough to send it again. */
+export function shownRequest(request: FuzzRequest): string {
+  return JSON.stringify(bytesOf(request).toString('latin1').slice(0, 1500));
+}
+
+/** What is refused before there is a request has no JSON and no request id. */
+const isOfParser = ({ status, headers }: WireReply) => [400, 431, 505].includes(status) && headers.get('x-request-id') === null;
+
+function assertKept(request: FuzzRequest, { status, headers, body }: WireReply): void {
+  assert.notEqual(status, 500, `500: ${body.toString().slice(0, 300)}`);
+  const text = body.toString();
+  const isJson = headers.get('content-type')?.startsWith('application/json') ?? false;
+  const reply = { status, headers, body: isJson && text !== '' ? JSON.parse(text) : text };
+  assert.match(headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,64}$/, 'X-Request-Id');
+  if (request.method === 'HEAD' || status < 300) {
+    if (request.route !== undefined && request.method !== 'HEAD') assertConforms(request.route as `${Method} ${string}`, reply);
+    return;
+  }
+  if (status === 304 || status === 416) return;
+  const problem = problemSchema.parse(reply.body);
+  assert.equal(problemTable[problem.code as ProblemCode].status, status);
+  assert.equal(problem.requestId, headers.get('x-request-id'));
+  assert.doesNotMatch(text, /\bat .+\.(js|ts):\d+|node_modules|ECONNREFUSED|Unexpected token|DB::Exception|ReplyError/, 'something of the inside is told');
+  if (request.route !== undefined) assertConforms(request.route as `${Method} ${string}`, reply);
+}
