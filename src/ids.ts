@@ -4,6 +4,7 @@ const pool = Buffer.alloc(8192);
 let used = pool.length;
 const hex: string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 let lastMs = 0;
+let lastTime = '';
 let counter = 0;
 
 function randomByte(): number {
@@ -26,16 +27,20 @@ function randomHex(bytes: number): string {
  */
 export function newId(now: number = Date.now()): string {
   if (now > lastMs) {
-    lastMs = now;
+    setTime(now);
     counter = ((randomByte() & 0x07) << 8) | randomByte();
   } else if (counter === 0xfff) {
-    lastMs += 1;
+    setTime(lastMs + 1);
     counter = 0;
   } else counter += 1;
-  const time = lastMs.toString(16).padStart(12, '0');
-  const sequence = (0x7000 | counter).toString(16);
-  const variant = hex[0x80 | (randomByte() & 0x3f)];
-  return `${time.slice(0, 8)}-${time.slice(8)}-${sequence}-${variant}${randomHex(1)}-${randomHex(6)}`;
+  return `${lastTime}-7${hex[counter >> 8]?.charAt(1)}${hex[counter & 0xff]}-${hex[0x80 | (randomByte() & 0x3f)]}${randomHex(1)}-${randomHex(6)}`;
+}
+
+/** Many ids are made in a millisecond: its digits are written once. */
+function setTime(ms: number): void {
+  lastMs = ms;
+  const time = ms.toString(16).padStart(12, '0');
+  lastTime = `${time.slice(0, 8)}-${time.slice(8)}`;
 }
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -278,6 +278,7 @@ function planAnswers(deps: SubmissionsDeps, input: AnswerInput, uploadIds: reado
   return { problem: undefined, seen, uploadIds, ...encodePlan(deps, input, checked.row) };
 }
 
+const noMetadata: Readonly<Record<string, string>> = {};
 const noUploads: ReadonlyMap<string, KnownUpload> = new Map();
 
 function encodePlan(deps: SubmissionsDeps, { submission, held, responseId, continued }: AnswerInput, row: AnswerRow): Pick<Plan, 'responseId' | 'isComplete' | 'row' | 'reply' | 'state'> {
@@ -290,9 +291,9 @@ function encodePlan(deps: SubmissionsDeps, { submission, held, responseId, conti
   const head = {
     language: submission.language ?? kept?.language ?? survey.language,
     respondent: submission.respondent ?? kept?.respondent ?? '',
-    metadata: { ...kept?.metadata, ...submission.metadata },
+    metadata: kept ? { ...kept.metadata, ...submission.metadata } : (submission.metadata ?? noMetadata),
   };
-  const reply: SubmissionReply = { responseId, isComplete, submittedAt: new Date(submittedAtMs).toISOString() };
+  const reply: SubmissionReply = { responseId, isComplete, submittedAt: isoTime(submittedAtMs) };
   if (!isComplete) reply.resumeToken = deps.secrets.resumeToken(survey.id, responseId);
   const state: KeptState = { submittedAtMs, startedAtMs, ...head, row };
   return {
@@ -307,6 +308,14 @@ function encodePlan(deps: SubmissionsDeps, { submission, held, responseId, conti
     reply: JSON.stringify(reply),
     state: isComplete ? '' : JSON.stringify(state),
   };
+}
+
+let lastIso = { ms: Number.NaN, text: '' };
+
+/** Many submissions are of one millisecond: its text is made once. */
+function isoTime(ms: number): string {
+  if (lastIso.ms !== ms) lastIso = { ms, text: new Date(ms).toISOString() };
+  return lastIso.text;
 }
 
 /** The body's digest, independent of the order of keys; only needed where a repeat can be recognised. */

@@ -31,8 +31,21 @@ export function encodeResponse(head: ResponseHead, row: AnswerRow): string {
   while (used > 0 && row.codes[used - 1] === 0) used -= 1;
   const codes = used === row.codes.length ? row.codes : row.codes.slice(0, used);
   return `["${head.surveyId}","${head.responseId}",${head.submittedAtMs},${head.version},0,${head.surveyVersion},${head.isComplete ? 1 : 0},${
-    head.completedAtMs},${head.durationMs},${JSON.stringify(head.language)},${head.respondent === '' ? '""' : JSON.stringify(head.respondent)},${
-    JSON.stringify(head.metadata)},${JSON.stringify(row.numbers)},${JSON.stringify(row.texts)}${codes.length > 0 ? `,${codes.join(',')}` : ''}]`;
+    head.completedAtMs},${head.durationMs},${quoted(head.language)},${quoted(head.respondent)},${
+    isEmpty(head.metadata) ? '{}' : JSON.stringify(head.metadata)},${row.numbers.length === 0 ? '[]' : JSON.stringify(row.numbers)},${
+    row.texts.length === 0 ? '[]' : JSON.stringify(row.texts)}${codes.length > 0 ? `,${codes.join(',')}` : ''}]`;
+}
+
+const plainText = /^[\w-]*$/;
+
+/** A short text is nearly always a language or nothing: those need no look at every character by the serializer. */
+function quoted(text: string): string {
+  return text.length < 16 && plainText.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+function isEmpty(object: object): boolean {
+  for (const _ in object) return false;
+  return true;
 }
 
 /** The line that ends a response for good: same key, highest version, no content. */

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import type { HttpResponse } from 'uWebSockets.js';
 import { Problem, validationProblem } from '../errors.ts';
 
@@ -161,19 +161,26 @@ export function parseJson(bytes: Buffer): unknown {
 
 /** The same without the look at the nesting, for readers that do not recurse. */
 export function parseFlatJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw validationProblem([{ path: '', message: 'the body is not valid UTF-8' }], 'The body is not valid UTF-8');
+  const text = decode(bytes);
   let value: unknown;
   try {
-    value = JSON.parse(bytes.toString('utf8'));
+    value = JSON.parse(text);
   } catch {
     throw validationProblem([{ path: '', message: 'the body is not valid JSON' }], 'The body is not valid JSON');
   }
   // Raw bytes cannot hold a surrogate or a control character inside a JSON string; only an escape can.
-  if (bytes.includes('\\u')) {
+  if (text.includes('\\u')) {
     if (isDeeperThan(bytes, deepest)) throw validationProblem([{ path: '', message: `nested deeper than ${deepest} levels` }], 'The body is nested too deeply');
     assertPlainStrings(value, '');
   }
   return value;
+}
+
+/** Most bodies are plain ASCII, which is the quickest to look at and to copy. */
+function decode(bytes: Buffer): string {
+  if (isAscii(bytes)) return bytes.toString('latin1');
+  if (!isUtf8(bytes)) throw validationProblem([{ path: '', message: 'the body is not valid UTF-8' }], 'The body is not valid UTF-8');
+  return bytes.toString('utf8');
 }
 
 function assertPlainStrings(value: unknown, path: string): void {

@@ -36,8 +36,11 @@ const renewMs = 3000;
 const rowsWanted = 20_000;
 const bytesWanted = 16 * 1024 * 1024;
 const entriesRead = 256;
-/** At most one insert a shard in this time, unless a batch is full: ClickHouse likes few and large ones. */
-const paceMs = 400;
+/**
+ * At most one insert a shard in this time, unless a batch is full: an insert costs about as much as some thousands of rows, so a busy
+ * shard gathers for longer than a quiet one.
+ */
+const paceMs = (rows: number): number => (rows < 1000 ? 300 : 650);
 const idleMs = 100;
 /** The tail kept behind the acknowledged entry, for live streams that resume and against a store that lost its last writes. */
 const tailMs = 10 * 60_000;
@@ -98,7 +101,7 @@ export function createIngest(deps: IngestDeps) {
       const manifest = describe(shard, entries);
       if (!(await deps.stream.begin(owner, manifest))) throw new Fenced();
       position = await settle(owner, entries, manifest, renew, tail);
-      if (manifest.rows < rowsWanted) await pause(Math.max(0, paceMs - (deps.now() - startedAt)));
+      if (manifest.rows < rowsWanted) await pause(Math.max(0, paceMs(manifest.rows) - (deps.now() - startedAt)));
     }
     await deps.stream.release(owner);
   };
