@@ -16,6 +16,9 @@ const hostile = [
 ];
 const numbers = [0, -0, 1, -1, 0.1, 0.1 + 0.2, 1e20, 1e21, -1e21, 1.5e300, 5e-324, 1e-6, 1e-7, 123456.789, 2 ** 53, 1 / 3, 41.337];
 
+/** Without what JSON can spell in two ways, of which the database has the other. */
+const oneSpelling = (text: string): string => text.replace(/[\u000b-\u001f\u2028\u2029]/g, '');
+
 /** Text as the reference tells readers to read it. */
 const plain = (cell: string): string => (/^'+[=+\-@\t\r\n\0＝＋－＠]/.test(cell) ? cell.slice(1) : cell);
 
@@ -55,7 +58,7 @@ describe('CSV lines that the database writes', () => {
       const text = (shift: number) => hostile[(n + shift) % hostile.length] ?? '';
       return {
         surveyId: survey.id, submittedAtMs: givenStart + n * 997, completedAtMs: n % 7 === 0 ? 0 : givenStart + n * 1009, isComplete: n % 7 !== 0, durationMs: n % 5 === 0 ? -1 : n * 13, language: ['en', '', 'zh-Hans', '=x', 'a"b'][n % 5] ?? '',
-        respondent: text(3), metadata: n % 3 === 0 ? {} : { [text(5) || 'k']: text(7), b: text(11), '10': 'ten', '9': 'nine' },
+        respondent: text(3), metadata: n % 3 === 0 ? {} : { [oneSpelling(text(5)) || 'k']: oneSpelling(text(7)), b: oneSpelling(text(11)), '10': 'ten', '9': 'nine' },
         codes: Array.from({ length: codeColumns }, (_, slot) => (n + slot) % 6 === 0 ? 0 : (n * 7 + slot) % 37 === 0 ? 65_535 : (n + slot * 3) % 12),
         numbers: n % 11 === 0 ? [] : Array.from({ length: survey.slotCounts.numbers }, (_, slot) => numbers[(n + slot) % numbers.length] ?? 0),
         texts: n % 13 === 0 ? [] : Array.from({ length: survey.slotCounts.texts }, (_, slot) => text(slot)),
@@ -98,6 +101,14 @@ describe('CSV lines that the database writes', () => {
     const read: Record<string, string>[] = parse(text, { bom: true, columns: true, record_delimiter: '\r\n' });
     assert.deepEqual(read.map((row) => plain(row['Story'] ?? '')), texts);
     assert.equal(counted, texts.length);
+  });
+
+  it('carry metadata as JSON that a parser reads back', async () => {
+    const survey = { ...blankSurvey(), id: nextId() };
+    await store(hostile.map((text, n) => ({ surveyId: survey.id, submittedAtMs: givenStart + n, metadata: { [text || 'k']: text } })));
+    const { text } = await fileOf(survey.id, layoutOf(survey, { labels: 'text', columns: ['metadata'] }), 0);
+    const read: Record<string, string>[] = parse(text, { bom: true, columns: true, record_delimiter: '\r\n' });
+    assert.deepEqual(read.map((row) => JSON.parse(row['metadata'] ?? '')), hostile.map((text) => ({ [text || 'k']: text })));
   });
 
   it('write numbers as ECMAScript does', async () => {

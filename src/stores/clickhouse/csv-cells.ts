@@ -24,7 +24,8 @@ const fields: Readonly<Record<HeadField, string>> = {
   durationSeconds: `if(duration_ms < 0, '', ${number('duration_ms / 1000')})`,
   language: safe('language'),
   respondent: safe('respondent'),
-  metadata: `if(empty(metadata), '', ${quoted(`concat('{', arrayStringConcat(arrayMap((k, v) -> concat(${json('k')}, ':', ${json('v')}), mapKeys(metadata), mapValues(metadata)), ','), '}')`)})`,
+  // Of JSON's two spellings of some control characters the database has its own.
+  metadata: `if(empty(metadata), '', concat('"', replaceAll(toJSONString(metadata), '"', '""'), '"'))`,
 };
 
 function answer({ cell, textOf }: Extract<CsvColumn, { cell: ExportCell }>, columnOf: ColumnOf): string {
@@ -81,13 +82,4 @@ function safe(value: string): string {
 
 function quoted(value: string): string {
   return String.raw`if(match(${value}, '[",\\r\\n]'), concat('"', replaceAll(${value}, '"', '""'), '"'), ${value})`;
-}
-
-/** A text as JSON.stringify writes it. */
-function json(value: string): string {
-  const named: [number, string][] = [[0x5c, '\\\\'], [0x22, '\\"'], [0x08, '\\b'], [0x09, '\\t'], [0x0a, '\\n'], [0x0c, '\\f'], [0x0d, '\\r']];
-  const others = Array.from({ length: 0x20 }, (_, code) => code).filter((code) => !named.some(([known]) => known === code));
-  const escapes = [...named, ...others.map((code): [number, string] => [code, `\\u${code.toString(16).padStart(4, '0')}`])];
-  const escaped = escapes.reduce((sql, [code, escape]) => `replaceAll(${sql}, char(${code}), ${text(escape)})`, value);
-  return String.raw`concat('"', if(match(${value}, '[\\x00-\\x1f"\\\\]'), ${escaped}, ${value}), '"')`;
 }

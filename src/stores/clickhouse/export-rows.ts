@@ -14,7 +14,9 @@ const linesTimeoutMs = 60_000;
 // All versions of a response lie in one partition, as its moment never changes.
 const settings = { do_not_merge_across_partitions_select_final: 1 };
 /** Each cell as its expression makes it, commas between them, lines ended as RFC 4180 has it. */
-const lineForm = { ...settings, format_custom_escaping_rule: 'Raw', format_custom_field_delimiter: ',', format_custom_row_after_delimiter: '\r\n' };
+const lineForm = {
+  ...settings, format_custom_escaping_rule: 'Raw', format_custom_field_delimiter: ',', format_custom_row_after_delimiter: '\r\n', output_format_json_escape_forward_slashes: 0,
+};
 
 export interface CsvLines {
   pieces: readonly Uint8Array[];
@@ -28,9 +30,16 @@ interface Weighed<T> {
   bytes: number;
 }
 
-/** Bounds of a span. Rows of records stand in memory as objects; lines are bytes and cost little. */
-const recordBounds = { rows: 10_000, bytes: 4e6 };
-const lineBounds = { rows: 50_000, bytes: 16e6 };
+/** Of a span, and how many are asked for before the one in work is done with. */
+interface Bounds {
+  rows: number;
+  bytes: number;
+  ahead: number;
+}
+
+/** Records stand in memory as objects and keep the writer busy; lines are bytes, and there the database is the slower. */
+const recordBounds: Bounds = { rows: 10_000, bytes: 4e6, ahead: 1 };
+const lineBounds: Bounds = { rows: 50_000, bytes: 16e6, ahead: 2 };
 
 /** Responses on their way into files: everything of a selection, as fast as it can be read in flat memory. */
 export function createExportRows({ clickhouse, cluster }: { clickhouse: ClickHouse } & Placement) {
@@ -81,27 +90,30 @@ export function createExportRows({ clickhouse, cluster }: { clickhouse: ClickHou
 
 export type ExportRows = ReturnType<typeof createExportRows>;
 
-/** Reads span after span, the next one ahead. The first is a single step; how heavy its rows are decides how many steps the others take. */
-async function* inSpans<T>(edges: readonly number[], bounds: { rows: number; bytes: number }, read: (span: string) => Promise<Weighed<T>>): AsyncGenerator<T> {
+/**
+ * Reads span after span, some ahead of the one in work. The first is a single step; how heavy its rows are decides how many steps the
+ * others take.
+ */
+async function* inSpans<T>(edges: readonly number[], bounds: Bounds, read: (span: string) => Promise<Weighed<T>>): AsyncGenerator<T> {
+  const begun: (() => Promise<Weighed<T>>)[] = [];
   let steps = 1;
   let at = 0;
   const begin = () => {
     const from = at === 0 ? undefined : edges[at - 1];
     const to = edges[at + steps - 1];
     at = to === undefined ? edges.length + 1 : at + steps;
-    return ahead(read(spanBetween(from, to)));
+    begun.push(ahead(read(spanBetween(from, to))));
   };
-  for (let next = begin(); ; ) {
+  begin();
+  for (let next = begun.shift(); next !== undefined; next = begun.shift()) {
     const { content, rows, bytes } = await next();
     steps = stepsWithin(bounds, rows, bytes);
-    const isLast = at > edges.length;
-    if (!isLast) next = begin();
+    while (begun.length < bounds.ahead && at <= edges.length) begin();
     yield content;
-    if (isLast) return;
   }
 }
 
-function stepsWithin(bounds: { rows: number; bytes: number }, rows: number, bytes: number): number {
+function stepsWithin(bounds: Bounds, rows: number, bytes: number): number {
   const bytesInStep = (bytes / Math.max(1, rows)) * stepRows;
   return Math.max(1, Math.floor(Math.min(bounds.rows / stepRows, bounds.bytes / Math.max(1, bytesInStep))));
 }
