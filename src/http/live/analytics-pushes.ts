@@ -6,10 +6,12 @@ export interface AnalyticsPushesDeps {
   feed: Pick<Feed, 'watch'>;
   /** The same as the interface's analytics of the whole survey; undefined when there is no such survey. */
   compute(surveyId: string): Promise<Readonly<Record<string, unknown>> | undefined>;
+  /** At most one count in this time. */
+  everyMs?: number;
   log: Log;
 }
 
-const everyMs = 1000;
+const troubleMs = 1000;
 
 interface Board {
   outlets: Set<Outlet>;
@@ -22,7 +24,7 @@ interface Board {
 }
 
 /** Counts a survey's analytics at most once a second and process, when something has changed, for all who listen. */
-export function createAnalyticsPushes({ feed, compute, log }: AnalyticsPushesDeps) {
+export function createAnalyticsPushes({ feed, compute, everyMs = 1000, log }: AnalyticsPushesDeps) {
   const boards = new Map<string, Board>();
 
   const schedule = (surveyId: string, board: Board): void => {
@@ -76,7 +78,7 @@ export function createAnalyticsPushes({ feed, compute, log }: AnalyticsPushesDep
         return await feed.watch(surveyId, () => touch(surveyId));
       } catch (error) {
         log.warn({ err: error, surveyId }, 'analytics cannot be followed yet');
-        await new Promise((resolve) => setTimeout(resolve, everyMs));
+        await new Promise((resolve) => setTimeout(resolve, troubleMs));
         if (!isWanted()) return () => undefined;
       }
   };

@@ -2,6 +2,7 @@ import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { check } from '../dispatch.ts';
 import { liveClientMessageSchema } from '../schemas/live.ts';
+import { liveLimits } from './live-limits.ts';
 import { frameOf } from './outlet.ts';
 import type { Session } from './session.ts';
 
@@ -11,11 +12,7 @@ export interface ConversationDeps {
   log: Log;
 }
 
-/** What a client may say at once, and how much more each second. */
-const burst = 200;
-const perSecond = 20;
-/** So many refused for their number, and the connection ends. */
-const patience = 500;
+const { burst, perSecond, refused: patience } = liveLimits;
 
 /** Hears one client's messages, one after the other, and answers each. */
 export function createConversation({ session, close, log }: ConversationDeps) {
@@ -58,7 +55,7 @@ export function createConversation({ session, close, log }: ConversationDeps) {
 export type Conversation = ReturnType<typeof createConversation>;
 
 function createAllowance(): () => boolean {
-  let [left, filledAt] = [burst, performance.now()];
+  let [left, filledAt]: [number, number] = [burst, performance.now()];
   return () => {
     const now = performance.now();
     left = Math.min(burst, left + ((now - filledAt) / 1000) * perSecond);

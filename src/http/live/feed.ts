@@ -160,12 +160,12 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
 
     /** Tells whenever something of the survey has come into ClickHouse, deletions too. Gives the way to end it. */
     async watch(surveyId: string, touched: () => void): Promise<() => void> {
-      const { newest } = await stream.span(shards.of(surveyId));
-      const tail = tailAt(surveyId, newest);
-      const topic = topicOf(tail, surveyId);
+      const shard = shards.of(surveyId);
+      const [{ newest }, stored] = await Promise.all([stream.span(shard), stream.acknowledged(shard)]);
+      const topic = topicOf(tailAt(surveyId, newest), surveyId);
       topic.touched.add(touched);
       // What came before may be on its way there still.
-      topic.owed = isBehind(tail.position, newest) ? tail.position : newest;
+      if (isBehind(newest, stored) && !(topic.owed && isBehind(topic.owed, newest))) topic.owed = newest;
       return () => leave(surveyId, (left) => left.touched.delete(touched));
     },
 

@@ -6,6 +6,7 @@ import type { SurveyAccess } from '../dispatch.ts';
 import { statusNow } from '../present.ts';
 import type { People } from '../people.ts';
 import type { Principal } from '../principal.ts';
+import { liveLimits } from './live-limits.ts';
 import { frameOf, type Frame } from './outlet.ts';
 import type { Session } from './session.ts';
 
@@ -27,7 +28,7 @@ export interface Member {
   dropped?(): void;
 }
 
-const checkEveryMs = 20_000;
+const checkEveryMs = liveLimits.checkSeconds * 1000;
 const checksAtOnce = 8;
 
 /** All live sessions of this process: news reach them here, and their rights are looked at again and again. */

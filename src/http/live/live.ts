@@ -16,6 +16,7 @@ import { createAnalyticsPushes } from './analytics-pushes.ts';
 import { openEventStream } from './event-stream.ts';
 import { createFeed } from './feed.ts';
 import { createHub } from './hub.ts';
+import { liveLimits } from './live-limits.ts';
 import { addLiveSocket } from './socket.ts';
 
 export interface LiveOptions {
@@ -40,9 +41,6 @@ export interface Live {
   /** Sends every client away, with advice when to come back. */
   drain(): void;
 }
-
-/** Clients come back spread over so long, not all at once. */
-const reconnectWithinMs = 3000;
 
 /** Live streams of one process: feed, pushes, sessions, and the two ways to them. */
 export function createLive({ stores, core, people, access, limits, metrics, addressOf, origins, log }: LiveOptions): Live {
@@ -74,7 +72,7 @@ export function createLive({ stores, core, people, access, limits, metrics, addr
     drain() {
       isDraining = true;
       hub.stop();
-      for (const member of hub.all()) member.goAway(Math.round(Math.random() * reconnectWithinMs));
+      for (const member of hub.all()) member.goAway(Math.round(Math.random() * liveLimits.reconnectWithinMs));
       feed.stop();
     },
   };

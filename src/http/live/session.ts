@@ -7,6 +7,7 @@ import type { SurveyAccess } from '../dispatch.ts';
 import type { Principal } from '../principal.ts';
 import type { Feed } from './feed.ts';
 import { createFollower, type Follower } from './follower.ts';
+import { liveLimits } from './live-limits.ts';
 import { frameOf, type Frame, type Outlet } from './outlet.ts';
 import type { AnalyticsPushes } from './analytics-pushes.ts';
 
@@ -34,8 +35,6 @@ interface Subscription {
   follower: Follower | undefined;
   stopAnalytics: (() => void) | undefined;
 }
-
-export const subscriptionsAtMost = 100;
 
 /** What one client listens to, whatever carries it. */
 export function createSession(deps: SessionDeps, first: Principal, outlet: Outlet) {
@@ -102,8 +101,8 @@ export function createSession(deps: SessionDeps, first: Principal, outlet: Outle
 
     /** Begins to listen, or listens to more of a survey. Throws a Problem when that may not be. */
     async subscribe({ surveyId, channels, after }: Wish): Promise<void> {
-      if (!subscriptions.has(surveyId) && subscriptions.size >= subscriptionsAtMost)
-        throw new Problem('RATE_LIMITED', `A connection may listen to ${subscriptionsAtMost} surveys`);
+      if (!subscriptions.has(surveyId) && subscriptions.size >= liveLimits.subscriptions)
+        throw new Problem('RATE_LIMITED', `A connection may listen to ${liveLimits.subscriptions} surveys`);
       const survey = await readable(surveyId);
       const from = await positionOf(surveyId, after);
       if (outlet.isOver) return;

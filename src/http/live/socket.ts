@@ -10,6 +10,7 @@ import type { Principal } from '../principal.ts';
 import { openReply } from '../reply.ts';
 import { createConversation, type Conversation } from './conversation.ts';
 import type { Hub, Member } from './hub.ts';
+import { liveLimits } from './live-limits.ts';
 import { frameOf, type Frame, type Outlet } from './outlet.ts';
 import { createSession, type SessionDeps } from './session.ts';
 
@@ -30,9 +31,6 @@ export interface SocketDeps extends SessionDeps {
 
 export const subprotocol = 'survey.v1';
 
-/** uWS ends the process on an idle time-out between 1 and 7 or above 960. Pings go out by themselves, so half-open connections end here. */
-const usualIdleTimeoutSeconds = 60;
-const frameAtMostBytes = 16 * 1024;
 /** Above this nothing but short notices is written to a client. */
 const congestedBytes = 64 * 1024;
 /** A client that reads nothing and still makes the service answer is cut off here. */
@@ -53,7 +51,9 @@ interface Port {
 /** The WebSocket `/live`: a ticket opens it, then client and session talk. */
 export function addLiveSocket(app: Pick<TemplatedApp, 'ws'>, path: string, deps: SocketDeps): void {
   app.ws<Link>(path, {
-    maxPayloadLength: frameAtMostBytes, idleTimeout: deps.idleTimeoutSeconds ?? usualIdleTimeoutSeconds, sendPingsAutomatically: true, maxBackpressure: backlogAtMostBytes, closeOnBackpressureLimit: 1,
+    maxPayloadLength: liveLimits.frameBytes, maxBackpressure: backlogAtMostBytes, closeOnBackpressureLimit: 1,
+    // Pings go out by themselves, so half-open connections end here.
+    idleTimeout: deps.idleTimeoutSeconds ?? liveLimits.idleSeconds, sendPingsAutomatically: true,
     upgrade: (res, req, context) => void receive(deps, res, req, context),
     open: (ws) => {
       ws.getUserData().port = openPort(deps, ws);

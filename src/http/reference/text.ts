@@ -1,6 +1,7 @@
 import { questionTypeNames, registry, type QuestionTypeName } from '../../domain/questions/registry.ts';
 import type { OptionSource } from '../../domain/questions/contract.ts';
 import { problemTable } from '../../errors.ts';
+import { liveText } from './live-text.ts';
 import { emit, type JsonSchema } from './schema-book.ts';
 
 /** The head of the reference: what holds for every call. */
@@ -44,9 +45,7 @@ export const tagTexts: Readonly<Record<string, () => string>> = {
   Responses: () => 'Submitting is public; reading needs the right to read the survey. What was accepted is on disk, appears once, and is counted exactly.',
   Uploads: () => 'Files for FILE_UPLOAD questions: uploaded first, then named by an answer.',
   Analytics: () => 'Exact counts, never sampled. A submission shows here within two seconds of its acceptance. Percentages of the survey’s head have one decimal; all others full precision.',
-  Live: () =>
-    'A WebSocket at `{base_url}/live?ticket=…` (subprotocol `survey.v1`; a ticket is good for 60 seconds and one use) takes LiveClientMessage and sends LiveServerMessage. `after` replays what was missed in the last ten minutes at least. A reader that is too slow is told ' +
-    '`lagged`. The same comes as server-sent events from `GET /surveys/{id}/live`, with `Last-Event-ID`.',
+  Live: liveText,
   Exports: () => 'Files of all responses, made behind the reply and kept for seven days.',
   Webhooks: () =>
     'Deliveries carry `webhook-id`, `webhook-timestamp` and `webhook-signature` as Standard Webhooks has them, and are repeated with the same `webhook-id` until a 2xx reply (15 s at most). Redirects count as failures, 410 switches the endpoint ' +
