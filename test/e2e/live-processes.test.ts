@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { adminClient, createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { openEvents, openLive, type LiveSocket } from '../support/live-client.ts';
+import { listenForGood, openEvents, openLive, type LiveSocket } from '../support/live-client.ts';
 import { adminEmail, adminPassword, startService, temporaryDataDir, type RunningService } from '../support/service.ts';
 import { sharedStores, type SharedStores } from '../support/stores.ts';
 
@@ -56,6 +56,47 @@ describe('live streams across HTTP processes', () => {
     const late = await listen(accepting, token, { surveyId: survey.id, after: live.messages.find(({ responseId }) => responseId === ids[4])?.['cursor'] });
     await eventually(() => assert.deepEqual(late.responseIds(), ids.slice(5)), 2000);
     events.close();
+  });
+
+  it('have no gap and no double where the past meets the present, under load, while connections break and a process restarts', async () => {
+    const accepting = await start({ ROLES: 'http' });
+    let listening = await start({ ROLES: 'http' });
+    const admin = await adminClient(accepting);
+    const token = await signIn(admin);
+    const survey = await admin.create('/surveys', { title: 'Seam', status: 'ACTIVE' });
+    const witness = await listen(accepting, token, { surveyId: survey.id });
+    const clients = Array.from({ length: 20 }, () => listenForGood(() => listening, async () => token, survey.id));
+    await eventually(() => assert.ok(clients.every((client) => client.isReady())));
+
+    let isOver = false;
+    const accepted = new Set<string>();
+    const lanes = Array.from({ length: 8 }, async () => {
+      while (!isOver) accepted.add((await createClient(accepting).submit(survey.id, { answers: [] })).body.data.responseId);
+    });
+    let turn = 0;
+    const breaking = setInterval(() => clients[turn++ % clients.length]?.drop(), 15);
+    const more = async (count: number) => {
+      const goal = accepted.size + count;
+      await eventually(() => assert.ok(accepted.size >= goal), 30_000);
+    };
+    await more(1000);
+    const stopped = listening.stop();
+    await more(200);
+    assert.equal(await stopped, 0);
+    listening = await start({ ROLES: 'http' });
+    await more(1000);
+    clearInterval(breaking);
+    isOver = true;
+    await Promise.all(lanes);
+
+    await eventually(() => assert.equal(witness.responseIds().length, accepted.size));
+    for (const client of clients) {
+      await eventually(() => assert.equal(client.seen.size, accepted.size), 20_000);
+      assert.deepEqual([...client.seen], witness.responseIds(), 'all of it, in the same order');
+      assert.equal(client.doubles(), 0);
+      assert.ok(client.connections() > 3, `${client.connections()} connections`);
+    }
+    await Promise.all(clients.map((client) => client.stop()));
   });
 
   it('reach every listener whichever of several WORKERS it is connected to', async () => {

@@ -106,6 +106,8 @@ export function listenForGood(service: Place, tokenOf: () => Promise<string>, su
     isReady: () => cursor !== undefined,
     doubles: () => doubles,
     connections: () => connections,
+    /** The connection breaks. */
+    drop: () => current?.socket.terminate(),
     async stop(): Promise<void> {
       isOver = true;
       current?.socket.terminate();
