@@ -35,7 +35,8 @@ export type ConflictReason =
   | 'HAS_RESPONSES'
   | 'EMAIL_TAKEN'
   | 'LAST_ADMIN'
-  | 'ALREADY_DECIDED';
+  | 'ALREADY_DECIDED'
+  | 'WEBHOOK_NOT_ACTIVE';
 
 /** One finding of a validation: where (`answers.0.numberValue`) and what is wrong. */
 export interface Finding {

@@ -36,6 +36,7 @@ export function createMetrics(processName = 'main') {
   const webhookAttempts = new Counter({ name: 'webhook_attempts_total', help: 'Attempts to deliver an event, by result', labelNames: ['result'], registers });
   const webhookOldest = new Gauge({ name: 'webhook_oldest_pending_seconds', help: 'Age of the oldest delivery that an active endpoint still waits for', registers });
   const webhookDisabled = new Gauge({ name: 'webhook_disabled_endpoints', help: 'Endpoints that the service has switched off', registers });
+  const webhookOverflow = new Counter({ name: 'webhook_overflow_total', help: 'Deliveries that were not sent because too many were waiting for their endpoint', registers });
   const outboxFailures = new Counter({ name: 'outbox_failures_total', help: 'Events of the outbox that could not be delivered at a try', labelNames: ['kind'], registers });
   const outboxOldest = new Gauge({ name: 'outbox_oldest_seconds', help: 'Age of the oldest event that the outbox has not delivered', registers });
   const outboxFailing = new Gauge({ name: 'outbox_failing_events', help: 'Events that the outbox has tried in vain so far', registers });
@@ -75,6 +76,7 @@ export function createMetrics(processName = 'main') {
       liveLags.inc();
       liveSkipped.inc(events);
     },
+    webhookOverflowed: (deliveries: number) => webhookOverflow.inc(deliveries),
     outboxFailed: (kind: string) => outboxFailures.inc({ kind }),
     outboxState({ oldestSeconds, failing }: { oldestSeconds: number; failing: number }) {
       outboxOldest.set(oldestSeconds);

@@ -35,7 +35,7 @@ export interface JobsOptions {
 export function startJobs(options: JobsOptions) {
   const stops: (() => Promise<void>)[] = [];
   const { stores, core, workers, log } = options;
-  const fanOut = createFanOut({ ...stores, hint: createHint(workers, log), now: core.now, newId });
+  const fanOut = createFanOut({ ...stores, metrics: options.metrics, hint: createHint(workers, log), now: core.now, newId });
   if (options.roles.includes('ingest')) stops.push(startIngest(options, fanOut));
   if (options.roles.includes('jobs')) stops.push(...startRelay(options, fanOut));
   return {

@@ -2,7 +2,7 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Settings } from '../settings.ts';
-import type { DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
+import { rowsAtOnce, type DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
 import type { WebhookStore } from '../stores/postgres/webhooks.ts';
 import { createDeliverer } from '../webhooks/deliver.ts';
 import type { FanOut } from '../webhooks/fan-out.ts';
@@ -29,6 +29,9 @@ const sweptAtOnce = 1000;
 const graceMs = 2000;
 const turnMs = 15_000;
 const keptMs = 30 * 86_400_000;
+/** Of one endpoint's log: at thousands of events a second thirty days of them would fill any disk. */
+const keptAtMost = 1_000_000;
+const partsAtMost = 200;
 
 /** Says that endpoints have work; `turn` tells apart hints that would otherwise count as one. A lost hint is made good by the sweeper within about a second. */
 export function createHint(jobs: JobSender, log: Log) {
@@ -69,8 +72,8 @@ export function startWebhooks(deps: WebhookJobsDeps) {
         metrics.webhookState({ oldestPendingSeconds: oldestPending === null ? 0 : Math.max(0, (now() - oldestPending.getTime()) / 1000), disabled });
       },
     },
-    { name: 'give up old deliveries', everyMs: 30_000, run: async () => void (await deliveries.expire(new Date(now()))) },
-    { name: 'forget old deliveries', everyMs: 60_000, run: async () => void (await deliveries.purge(new Date(now() - keptMs))) },
+    { name: 'give up old deliveries', everyMs: 30_000, run: () => untilDone(() => deliveries.expire(new Date(now()))) },
+    { name: 'forget old deliveries', everyMs: 60_000, run: () => untilDone(() => deliveries.purge({ before: new Date(now() - keptMs), keptAtMost })) },
   ];
   return {
     tasks,
@@ -83,4 +86,9 @@ export function startWebhooks(deps: WebhookJobsDeps) {
       deliverer.abort();
     },
   };
+}
+
+/** A statement takes so many rows at most: goes on while there may be more. */
+async function untilDone(step: () => Promise<number>): Promise<void> {
+  for (let part = 0; part < partsAtMost; part += 1) if ((await step()) < rowsAtOnce) return;
 }

@@ -1,6 +1,7 @@
 import { decodeResponse } from '../domain/response-row.ts';
 import type { DeliveryStore, NewDelivery } from '../stores/postgres/webhook-deliveries.ts';
 import type { Listener, WebhookStore } from '../stores/postgres/webhooks.ts';
+import { createRoom } from './room.ts';
 
 /** Something that endpoints may want to hear of. `key` names its cause: however often it is told, each endpoint gets it once. */
 export interface Occurrence {
@@ -19,7 +20,8 @@ export interface CommittedEntry {
 
 export interface FanOutDeps {
   webhooks: Pick<WebhookStore, 'listeners'>;
-  deliveries: Pick<DeliveryStore, 'add' | 'markDeleted'>;
+  deliveries: Pick<DeliveryStore, 'add' | 'markDeleted' | 'waiting'>;
+  metrics: { webhookOverflowed(deliveries: number): void };
   /** Says that endpoints have work; a hint that may be lost. */
   hint(webhookIds: readonly string[], delayMs: number): void;
   now(): number;
@@ -33,11 +35,29 @@ const fullBatch = 100;
  * Writes a delivery for every endpoint that listens, at most one a cause and endpoint: it may be told the same again after a crash.
  * Endpoints are asked for once a batch of responses, a few times a second, so an endpoint hears of everything that is committed after its creation.
  */
-export function createFanOut({ webhooks, deliveries, hint, now, newId }: FanOutDeps) {
+export function createFanOut({ webhooks, deliveries, metrics, hint, now, newId }: FanOutDeps) {
+  const room = createRoom(deliveries);
+
+  /** What finds no room any more is written down as not sent: it is in the log, and can be replayed. */
+  const bounded = async (rows: readonly NewDelivery[], listeners: readonly Listener[]): Promise<NewDelivery[]> => {
+    const maxWaiting = new Map(listeners.map((listener) => [listener.webhookId, listener.maxWaiting]));
+    const wanted = new Map<string, number>();
+    for (const { webhookId } of rows) wanted.set(webhookId, (wanted.get(webhookId) ?? 0) + 1);
+    const left = new Map(await room.take([...wanted].map(([webhookId, count]) => ({ webhookId, wanted: count, maxWaiting: maxWaiting.get(webhookId) ?? 0 }))));
+    return rows.map((row) => {
+      const fitting = left.get(row.webhookId) ?? 0;
+      left.set(row.webhookId, fitting - 1);
+      return fitting > 0 ? row : { ...row, overflowOf: maxWaiting.get(row.webhookId) ?? 0 };
+    });
+  };
+
   const write = async (occurrences: readonly Occurrence[], listeners: readonly Listener[]) => {
-    const rows = rowsFor(occurrences, listeners, { nowMs: now(), newId });
-    if (rows.length === 0) return;
-    await deliveries.add(rows);
+    const told = rowsFor(occurrences, listeners, { nowMs: now(), newId });
+    if (told.length === 0) return;
+    const written = await bounded(told, listeners);
+    await deliveries.add(written);
+    const rows = written.filter((row) => row.overflowOf === undefined);
+    if (rows.length < written.length) metrics.webhookOverflowed(written.length - rows.length);
     const nowMs = now();
     const soon = new Set(rows.filter((row) => row.nextAttemptAt.getTime() <= nowMs).map((row) => row.webhookId));
     const later = new Set(rows.map((row) => row.webhookId).filter((id) => !soon.has(id)));

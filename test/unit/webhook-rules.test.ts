@@ -7,6 +7,7 @@ import type { NewDelivery } from '../../src/stores/postgres/webhook-deliveries.t
 import type { Listener } from '../../src/stores/postgres/webhooks.ts';
 import { createFanOut } from '../../src/webhooks/fan-out.ts';
 import { createPace } from '../../src/webhooks/pace.ts';
+import { createRoom } from '../../src/webhooks/room.ts';
 import { nextAttemptAtMs, retryAfterMs } from '../../src/webhooks/schedule.ts';
 import type { Sent } from '../../src/webhooks/send.ts';
 import { makeSecret, signedHeaders } from '../../src/webhooks/sign.ts';
@@ -126,22 +127,25 @@ describe('fan-out of stored responses', () => {
     surveyId, responseId: newId(), submittedAtMs: startMs, version: 1, surveyVersion: 1, isComplete: true, completedAtMs: startMs + 1, durationMs: -1, language: '', respondent: 'line\nbreak', metadata: {}, ...fields,
   });
   const encode = (fields: Partial<ResponseHead>) => encodeResponse(head(fields), { codes: [], numbers: [], texts: [] } as never);
-  const run = async (lines: string[], listeners: Listener[]) => {
+  const run = async (lines: string[], listeners: Listener[], alreadyWaiting = 0) => {
     const added: NewDelivery[] = [];
     const deleted: (readonly string[])[] = [];
+    const hinted: string[] = [];
+    let overflow = 0;
     const fanOut = createFanOut({
       webhooks: { listeners: async () => listeners },
-      deliveries: { add: async (rows) => void added.push(...rows), markDeleted: async (_hooks, keys) => void deleted.push(keys) },
-      hint: () => undefined, now: () => startMs, newId,
+      deliveries: { add: async (rows) => void added.push(...rows), markDeleted: async (_hooks, keys) => void deleted.push(keys), waiting: async (ids) => new Map(ids.map((id) => [id, alreadyWaiting])) },
+      metrics: { webhookOverflowed: (count) => (overflow += count) }, hint: (ids) => void hinted.push(...ids), now: () => startMs, newId,
     });
     await fanOut.committed([{ surveyIds: [surveyId, otherId], rows: Buffer.from(lines.join('\n')) }]);
-    return { added, deleted };
+    return { added, deleted, hinted, overflow };
   };
+  const maxWaiting = 1000;
   const both = ['response.submitted', 'response.completed'];
 
   it('tells of the first version and of the complete one, and of no other survey', async () => {
     const lines = [encode({}), encode({ isComplete: false, completedAtMs: 0 }), encode({ version: 2, isComplete: false }), encode({ version: 3 }), encode({ surveyId: otherId })];
-    const { added } = await run(lines, [{ webhookId, surveyId, events: both, isBatch: false }]);
+    const { added } = await run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting }]);
     const expected = lines.slice(0, 4).map((line) => decodeResponse(line).head);
     assert.deepEqual(added.map(({ event, data }) => [event, data['responseId']]), [
       ['response.submitted', expected[0]?.responseId], ['response.completed', expected[0]?.responseId], ['response.submitted', expected[1]?.responseId], ['response.completed', expected[3]?.responseId],
@@ -151,18 +155,56 @@ describe('fan-out of stored responses', () => {
 
   it('gives the same cause the same key when a batch is told again', async () => {
     const lines = [encode({}), encode({})];
-    const [once, again] = await Promise.all([1, 2].map(() => run(lines, [{ webhookId, surveyId, events: both, isBatch: false }])));
+    const [once, again] = await Promise.all([1, 2].map(() => run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting }])));
     assert.deepEqual(once?.added.map((row) => row.eventKey), again?.added.map((row) => row.eventKey));
     assert.equal(new Set(once?.added.map((row) => row.eventKey)).size, 4);
   });
 
   it('tells of deletions, and gives each endpoint only what it listens to', async () => {
     const gone = newId();
-    const listeners = [{ webhookId, surveyId, events: ['response.completed'], isBatch: false }, { webhookId: batchHookId, surveyId, events: ['response.submitted'], isBatch: true }];
+    const listeners = [{ webhookId, surveyId, events: ['response.completed'], isBatch: false, maxWaiting }, { webhookId: batchHookId, surveyId, events: ['response.submitted'], isBatch: true, maxWaiting }];
     const { added, deleted } = await run([encode({}), encodeTombstone(surveyId, gone, startMs)], listeners);
     assert.deepEqual(deleted, [[`submitted:${gone}`, `completed:${gone}`]]);
     const told = new Map(added.map((row) => [row.webhookId, [row.event, row.nextAttemptAt.getTime() - startMs]]));
     assert.deepEqual(told, new Map([[batchHookId, ['response.submitted', 1000]], [webhookId, ['response.completed', 0]]]));
     assert.equal(added.length, 2);
+  });
+
+  it('notes as not sent what comes while as many deliveries wait as may, and wakes nobody for it', async () => {
+    const listeners = [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting: 10 }];
+    const lines = Array.from({ length: 4 }, () => encode({}));
+    const some = await run(lines, listeners, 5);
+    assert.deepEqual(some.added.map((row) => row.overflowOf), [...Array.from({ length: 5 }, () => undefined), 10, 10, 10]);
+    assert.deepEqual([some.hinted, some.overflow], [[webhookId], 3]);
+    const none = await run(lines, listeners, 10);
+    assert.ok(none.added.length === 8 && none.added.every((row) => row.overflowOf === 10));
+    assert.deepEqual([none.hinted, none.overflow], [[], 8]);
+  });
+});
+
+describe('the room in an endpoint’s line', () => {
+  const setUp = () => {
+    const state = { nowMs: 0, waiting: 0, counts: 0 };
+    const room = createRoom({ monotonicMs: () => state.nowMs, waiting: async (ids) => ((state.counts += 1), new Map(ids.map((id) => [id, state.waiting]))) });
+    return { state, take: async (wanted: number, maxWaiting = 100_000) => (await room.take([{ webhookId: 'a', wanted, maxWaiting }])).get('a') };
+  };
+
+  it('counts now and then, and takes what was added meanwhile for waiting', async () => {
+    const { state, take } = setUp();
+    assert.deepEqual([await take(60_000), await take(60_000), await take(1)], [60_000, 40_000, 0]);
+    assert.equal(state.counts, 1, 'a long line is not counted for every batch');
+    state.nowMs += 1001;
+    assert.equal(await take(10), 10, 'all were sent in the meantime');
+    assert.equal(state.counts, 2);
+    state.nowMs += 5001;
+    state.waiting = 99_999;
+    assert.equal(await take(5), 1);
+  });
+
+  it('counts a short line whenever it matters', async () => {
+    const { state, take } = setUp();
+    for (let n = 0; n < 5; n += 1) assert.equal(await take(100, 100), 100);
+    state.waiting = 100;
+    assert.equal(await take(1, 100), 0);
   });
 });

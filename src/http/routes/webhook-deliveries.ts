@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { notFound, Problem } from '../../errors.ts';
+import { conflict, notFound } from '../../errors.ts';
 import type { JobSender } from '../../pipelines/queues.ts';
 import type { Delivery, DeliveryStore } from '../../stores/postgres/webhook-deliveries.ts';
 import type { Webhook, WebhookStore } from '../../stores/postgres/webhooks.ts';
@@ -20,7 +20,7 @@ type WebhookEvent = z.output<typeof webhookEventSchema>;
 
 const common = { tag: 'Webhooks', access: { kind: 'editor' }, limit: 'api' } as const;
 const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
-const range = z.strictObject({ since: moment, until: moment }).refine(({ since, until }) => since < until, { path: ['until'], message: 'must be after since' });
+const range = z.strictObject({ since: moment, until: moment, status: z.enum(['DELIVERED', 'FAILED']).optional() }).refine(({ since, until }) => since < until, { path: ['until'], message: 'must be after since' });
 
 /** What was sent to an endpoint, and what is sent again. */
 export function webhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps): Route[] {
@@ -47,7 +47,7 @@ function testRoute({ webhooks, deliveries, jobs, now, newId }: WebhookDeliveryRo
 
 function listRoute({ webhooks, deliveries }: WebhookDeliveryRoutesDeps): Route {
   return route({
-    ...common, method: 'GET', path: '/webhooks/{id}/deliveries', summary: "List a webhook's deliveries", description: 'Newest first, with all attempts. What is settled is kept for 30 days.',
+    ...common, method: 'GET', path: '/webhooks/{id}/deliveries', summary: "List a webhook's deliveries", description: 'Newest first, with all attempts. What is settled is kept for 30 days, of one endpoint the newest million.',
     query: z.strictObject({ ...pageFields(100), status: z.enum(['PENDING', 'DELIVERED', 'FAILED']).optional(), event: webhookEventSchema.optional() }),
     reply: z.array(deliverySchema), replyStatus: 200, isPaged: true,
     handle: async (call) => {
@@ -76,13 +76,13 @@ function redeliverRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRout
 function replayRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRoutesDeps): Route {
   return route({
     ...common, method: 'POST', path: '/webhooks/{id}/replay', summary: 'Send the deliveries of a span of time again',
-    description: 'Those that were made from `since` to before `until` and do not wait already, delivered or not, each with the same `webhook-id` as before.',
+    description: 'Those that were made from `since` to before `until` and do not wait already, delivered or not (with `status` only those), each with the same `webhook-id` as before. `status: FAILED` brings in what was missed while the endpoint was away or its line was full.',
     body: range, reply: replaySchema, replyStatus: 202,
     handle: async (call) => {
       const webhook = await webhookOf(call, webhooks);
       assertActive(webhook);
-      const { since, until } = call.body;
-      const count = await deliveries.replay(webhook.id, { since, until, now: new Date(now()) });
+      const { since, until, status } = call.body;
+      const count = await deliveries.replay(webhook.id, { since, until, status, now: new Date(now()) });
       hint(jobs, webhook.id);
       return accepted({ webhookId: webhook.id, since: since.toISOString(), until: until.toISOString(), deliveries: count });
     },
@@ -90,7 +90,7 @@ function replayRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRoutesD
 }
 
 function assertActive({ isActive }: Webhook): void {
-  if (!isActive) throw new Problem('CONFLICT', 'The webhook is not active', { details: { reason: 'WEBHOOK_NOT_ACTIVE' } });
+  if (!isActive) throw conflict('WEBHOOK_NOT_ACTIVE', 'The webhook is not active');
 }
 
 async function found(delivery: Promise<Delivery | undefined>): Promise<Delivery> {

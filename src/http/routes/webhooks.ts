@@ -38,10 +38,12 @@ const fields = {
   batch: z.boolean(),
   maxPerSecond: z.number().int().min(1).max(100_000).nullable(),
   maxAgeSeconds: z.number().int().min(60).max(fiveDaysSeconds * 6),
+  maxWaiting: z.number().int().min(100).max(1_000_000),
 };
 const newWebhookBody = z.strictObject({
   url: fields.url, events: fields.events, surveyId: fields.surveyId.default(null), description: fields.description.default(null), isActive: fields.isActive.default(true),
   batch: fields.batch.default(false), maxPerSecond: fields.maxPerSecond.default(null), maxAgeSeconds: fields.maxAgeSeconds.default(fiveDaysSeconds),
+  maxWaiting: fields.maxWaiting.default(100_000),
 });
 const changeBody = z.strictObject(fields).partial();
 
@@ -163,9 +165,9 @@ async function assertAllowed({ access, guard }: WebhookRoutesDeps, principal: Pr
   if (right === 'read') throw new Problem('FORBIDDEN');
 }
 
-function presentWebhook({ id, url, events, surveyId, description, isActive, isBatch, maxPerSecond, maxAgeSeconds, ownerId, disabledAt, disabledReason, createdAt, updatedAt }: Webhook) {
+function presentWebhook({ id, url, events, surveyId, description, isActive, isBatch, maxPerSecond, maxAgeSeconds, maxWaiting, ownerId, disabledAt, disabledReason, createdAt, updatedAt }: Webhook) {
   return {
-    id, url, events, surveyId, description, isActive, batch: isBatch, maxPerSecond, maxAgeSeconds, ownerId, disabledAt: disabledAt?.toISOString() ?? null, disabledReason,
+    id, url, events, surveyId, description, isActive, batch: isBatch, maxPerSecond, maxAgeSeconds, maxWaiting, ownerId, disabledAt: disabledAt?.toISOString() ?? null, disabledReason,
     createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString(),
   };
 }

@@ -14,6 +14,9 @@ const fields = {
   batch: z.boolean().describe('Up to 100 events, or those of one second, in a request: `{event: "batch", timestamp, data: {events: [{id, event, timestamp, data}]}}`'),
   maxPerSecond: z.number().int().min(1).nullable().describe('Events a second at most; null: as fast as it answers'),
   maxAgeSeconds: z.number().int().min(60).describe('What could not be delivered within this time is given up'),
+  maxWaiting: z.number().int().min(1).describe(
+    'About so many deliveries wait at once. What happens while the line is full is not sent: it is in the list of deliveries, FAILED with the reason, and a replay of its span of time sends it once there is room',
+  ),
   ownerId: idSchema.optional(),
   disabledAt: timeSchema.nullable().optional(),
   disabledReason: z.string().nullable().optional().describe('Why the service switched it off: the endpoint said 410, or failed for five days'),

@@ -39,6 +39,8 @@ export interface NewDelivery {
   data: Readonly<Record<string, unknown>>;
   nextAttemptAt: Date;
   createdAt: Date;
+  /** Not to be sent, because as many as this wait already: it goes into the log only. */
+  overflowOf?: number;
 }
 
 /** What an attempt made of a delivery. */
@@ -59,7 +61,8 @@ export interface DeliveryQuery {
 }
 
 const columns = ['id', 'webhook_id', 'event', 'occurred_at', 'data', 'status', 'attempts', 'tries', 'next_attempt_at', 'pending_since', 'batch_id', 'created_at'];
-const rowsAtOnce = 5000;
+/** Of one statement. */
+export const rowsAtOnce = 5000;
 
 interface DeliveryRow {
   id: string;
@@ -82,6 +85,15 @@ export function createDeliveryStore(sql: Sql) {
     async add(deliveries: readonly NewDelivery[]): Promise<void> {
       for (let at = 0; at < deliveries.length; at += rowsAtOnce) await insert(sql, deliveries.slice(at, at + rowsAtOnce));
     },
+
+    /** How many wait for each of the endpoints, counted up to its bound. */
+    waiting: (webhookIds: readonly string[]): Promise<Map<string, number>> =>
+      withPostgres(async () => {
+        const rows = await sql<{ id: string; waiting: number }[]>`
+          SELECT w.id, (SELECT count(*) FROM (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING' LIMIT w.max_waiting) line) AS waiting
+          FROM webhooks w WHERE w.id = ANY(${webhookIds}::uuid[])`;
+        return new Map(rows.map((row) => [row.id, row.waiting]));
+      }),
 
     /** Tells in what still waits that the response is gone. */
     async markDeleted(webhookIds: readonly string[], eventKeys: readonly string[]): Promise<void> {
@@ -145,19 +157,24 @@ export function createDeliveryStore(sql: Sql) {
         return row && deliveryOf(row);
       }),
 
-    /** Sends all again that were made in a span of time (its end not included) and do not wait already; gives how many. */
-    async replay(webhookId: string, { since, until, now }: { since: Date; until: Date; now: Date }): Promise<number> {
+    /** Sends all again that were made in a span of time (its end not included) and do not wait already, or only those of a status; gives how many. */
+    async replay(webhookId: string, { since, until, status, now }: { since: Date; until: Date; status?: DeliveryStatus | undefined; now: Date }): Promise<number> {
+      let after = '00000000-0000-0000-0000-000000000000';
       for (let total = 0; ; ) {
-        const { count } = await withPostgres(async () => sql`
-          UPDATE webhook_deliveries SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL
-          WHERE id IN (SELECT id FROM webhook_deliveries WHERE webhook_id = ${webhookId} AND created_at >= ${since} AND created_at < ${until}
-            AND status <> 'PENDING' AND pending_since < ${now} LIMIT ${rowsAtOnce})`);
-        total += count;
-        if (count < rowsAtOnce) return total;
+        const [part] = await withPostgres(async () => sql<{ count: number; last: string }[]>`
+          WITH part AS (
+            SELECT id FROM webhook_deliveries WHERE webhook_id = ${webhookId} AND id > ${after} AND created_at >= ${since} AND created_at < ${until}
+              AND status <> 'PENDING' ${status ? sql`AND status = ${status}` : sql``} ORDER BY id LIMIT ${rowsAtOnce}),
+          done AS (
+            UPDATE webhook_deliveries d SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL FROM part WHERE d.id = part.id RETURNING d.id)
+          SELECT count(*), (array_agg(id ORDER BY id DESC))[1] AS last FROM done`);
+        total += part?.count ?? 0;
+        if (!part || part.count < rowsAtOnce) return total;
+        after = part.last;
       }
     },
 
-    /** Gives up what has waited for longer than its endpoint allows; gives how many. */
+    /** Gives up what has waited for longer than its endpoint allows; gives how many, which may not be all. */
     async expire(now: Date): Promise<number> {
       const attempt: Attempt = { at: now.toISOString(), httpStatus: null, latencyMs: 0, response: null, error: 'it waited for longer than the endpoint allows' };
       const done = await sql`
@@ -170,12 +187,15 @@ export function createDeliveryStore(sql: Sql) {
       return done.count;
     },
 
-    /** Forgets what was settled long ago; gives how many. */
-    async purge(before: Date): Promise<number> {
+    /** Forgets what was settled long ago, and of each endpoint what is beyond its newest `keptAtMost`; gives how many, which may not be all. */
+    async purge({ before, keptAtMost }: { before: Date; keptAtMost: number }): Promise<number> {
       const done = await sql`
         DELETE FROM webhook_deliveries WHERE id IN (
-          SELECT old.id FROM webhooks w CROSS JOIN LATERAL (
-            SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.created_at < ${before} AND d.status <> 'PENDING' ORDER BY d.id LIMIT ${rowsAtOnce}) old LIMIT ${rowsAtOnce})`;
+          SELECT old.id FROM webhooks w
+          CROSS JOIN LATERAL (SELECT (SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = w.id ORDER BY d.id DESC OFFSET ${keptAtMost} LIMIT 1) AS newest_gone) cut
+          CROSS JOIN LATERAL (
+            SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status <> 'PENDING' AND (d.created_at < ${before} OR d.id <= cut.newest_gone)
+            ORDER BY d.id LIMIT ${rowsAtOnce}) old LIMIT ${rowsAtOnce})`;
       return done.count;
     },
   };
@@ -186,15 +206,21 @@ export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 async function insert(sql: Sql, deliveries: readonly NewDelivery[]): Promise<void> {
   const field = <T>(of: (delivery: NewDelivery) => T): T[] => deliveries.map(of);
   await sql`
-    INSERT INTO webhook_deliveries (id, webhook_id, event, event_key, occurred_at, data, status, next_attempt_at, pending_since, created_at)
-    SELECT n.id, n.webhook_id, n.event, n.event_key, n.occurred_at::timestamptz, n.data::jsonb, 'PENDING', n.next_at::timestamptz, n.created_at::timestamptz, n.created_at::timestamptz
+    INSERT INTO webhook_deliveries (id, webhook_id, event, event_key, occurred_at, data, status, attempts, next_attempt_at, pending_since, created_at)
+    SELECT n.id, n.webhook_id, n.event, n.event_key, n.occurred_at::timestamptz, n.data::jsonb, CASE WHEN n.next_at IS NULL THEN 'FAILED' ELSE 'PENDING' END, n.attempts::jsonb,
+      n.next_at::timestamptz, n.created_at::timestamptz, n.created_at::timestamptz
     FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.webhookId)}::uuid[], ${field((item) => item.event)}::text[], ${field((item) => item.eventKey)}::text[],
       ${field((item) => item.occurredAt.toISOString())}::text[], ${field((item) => JSON.stringify(item.data))}::text[],
-      ${field((item) => item.nextAttemptAt.toISOString())}::text[], ${field((item) => item.createdAt.toISOString())}::text[])
-      AS n (id, webhook_id, event, event_key, occurred_at, data, next_at, created_at)
+      ${field((item) => (item.overflowOf === undefined ? item.nextAttemptAt.toISOString() : null))}::text[], ${field((item) => item.createdAt.toISOString())}::text[],
+      ${field((item) => JSON.stringify(attemptsOf(item)))}::text[])
+      AS n (id, webhook_id, event, event_key, occurred_at, data, next_at, created_at, attempts)
     JOIN webhooks w ON w.id = n.webhook_id
     ON CONFLICT (webhook_id, event_key) DO NOTHING`;
 }
+
+/** The log says why a delivery was never tried. */
+const attemptsOf = ({ overflowOf, createdAt }: NewDelivery): Attempt[] =>
+  overflowOf === undefined ? [] : [{ at: createdAt.toISOString(), httpStatus: null, latencyMs: 0, response: null, error: `not sent: ${overflowOf} deliveries were waiting already` }];
 
 function deliveryOf(row: DeliveryRow): Delivery {
   return {

@@ -15,6 +15,8 @@ export interface Webhook {
   isBatch: boolean;
   maxPerSecond: number | null;
   maxAgeSeconds: number;
+  /** Deliveries that may wait at once; what comes on top is not sent by itself. */
+  maxWaiting: number;
   secretSealed: Buffer;
   oldSecretSealed: Buffer | null;
   oldSecretUntil: Date | null;
@@ -32,6 +34,7 @@ export interface Listener {
   surveyId: string;
   events: readonly string[];
   isBatch: boolean;
+  maxWaiting: number;
 }
 
 export interface Lease {
@@ -53,6 +56,7 @@ interface WebhookRow {
   is_batch: boolean;
   max_per_second: number | null;
   max_age_seconds: number;
+  max_waiting: number;
   secret_sealed: Buffer;
   old_secret_sealed: Buffer | null;
   old_secret_until: Date | null;
@@ -106,7 +110,7 @@ export function createWebhookStore(sql: Sql) {
     /** Active endpoints whose owner may see one of the surveys. */
     listeners: async (surveyIds: readonly string[]): Promise<Listener[]> =>
       sql<Listener[]>`
-        SELECT w.id AS "webhookId", s.id AS "surveyId", w.events, w.is_batch AS "isBatch"
+        SELECT w.id AS "webhookId", s.id AS "surveyId", w.events, w.is_batch AS "isBatch", w.max_waiting AS "maxWaiting"
         FROM webhooks w JOIN users u ON u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
         JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
         WHERE w.is_active AND ((u.role = 'ADMIN' AND w.made_as = 'ADMIN') OR s.owner_id = u.id
@@ -164,7 +168,7 @@ export type WebhookStore = ReturnType<typeof createWebhookStore>;
 function webhookOf(row: WebhookRow): Webhook {
   return {
     id: row.id, ownerId: row.owner_id, madeAs: row.made_as, surveyId: row.survey_id, url: row.url, events: row.events, description: row.description,
-    isActive: row.is_active, isBatch: row.is_batch, maxPerSecond: row.max_per_second, maxAgeSeconds: row.max_age_seconds, secretSealed: row.secret_sealed,
+    isActive: row.is_active, isBatch: row.is_batch, maxPerSecond: row.max_per_second, maxAgeSeconds: row.max_age_seconds, maxWaiting: row.max_waiting, secretSealed: row.secret_sealed,
     oldSecretSealed: row.old_secret_sealed, oldSecretUntil: row.old_secret_until, failingSince: row.failing_since, pausedUntil: row.paused_until,
     disabledAt: row.disabled_at, disabledReason: row.disabled_reason, createdAt: row.created_at, updatedAt: row.updated_at,
   };
@@ -173,7 +177,7 @@ function webhookOf(row: WebhookRow): Webhook {
 function columnsOf(webhook: Webhook) {
   return {
     id: webhook.id, owner_id: webhook.ownerId, made_as: webhook.madeAs, survey_id: webhook.surveyId, url: webhook.url, events: [...webhook.events], description: webhook.description,
-    is_active: webhook.isActive, is_batch: webhook.isBatch, max_per_second: webhook.maxPerSecond, max_age_seconds: webhook.maxAgeSeconds, secret_sealed: webhook.secretSealed,
+    is_active: webhook.isActive, is_batch: webhook.isBatch, max_per_second: webhook.maxPerSecond, max_age_seconds: webhook.maxAgeSeconds, max_waiting: webhook.maxWaiting, secret_sealed: webhook.secretSealed,
     old_secret_sealed: webhook.oldSecretSealed, old_secret_until: webhook.oldSecretUntil, failing_since: webhook.failingSince, paused_until: webhook.pausedUntil,
     disabled_at: webhook.disabledAt, disabled_reason: webhook.disabledReason, created_at: webhook.createdAt, updated_at: webhook.updatedAt,
   };

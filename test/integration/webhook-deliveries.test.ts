@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { newId } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { createDeliveryStore, type DeliveryStore, type NewDelivery } from '../../src/stores/postgres/webhook-deliveries.ts';
+import { createWebhookStore, type Webhook, type WebhookStore } from '../../src/stores/postgres/webhooks.ts';
+import { createDeliverer } from '../../src/webhooks/deliver.ts';
+import type { Sent } from '../../src/webhooks/send.ts';
+import { makeSecret } from '../../src/webhooks/sign.ts';
+import { freshDatabase } from '../support/people-server.ts';
+
+const startMs = Date.UTC(2026, 0, 1);
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const schedule = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
+
+describe('deliveries in the database', () => {
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+  let webhooks: WebhookStore;
+  let deliveries: DeliveryStore;
+  const ownerId = newId();
+  before(async () => {
+    database = await freshDatabase();
+    webhooks = createWebhookStore(database.sql);
+    deliveries = createDeliveryStore(database.sql);
+    await database.sql`INSERT INTO users (id, email, email_key, password_hash, role) VALUES (${ownerId}, 'o@example.org', 'o@example.org', 'x', 'ADMIN')`;
+  });
+  after(() => database?.drop());
+
+  const endpoint = async (fields: Partial<Webhook> = {}): Promise<Webhook> => {
+    const at = new Date(startMs);
+    const webhook: Webhook = {
+      id: newId(), ownerId, madeAs: 'ADMIN', surveyId: null, url: 'https://example.com/', events: ['survey.published'], description: null, isActive: true, isBatch: false, maxPerSecond: null,
+      maxAgeSeconds: 432_000, maxWaiting: 100, secretSealed: Buffer.from('x'), oldSecretSealed: null, oldSecretUntil: null, failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null,
+      createdAt: at, updatedAt: at, ...fields,
+    };
+    await webhooks.create(webhook);
+    return webhook;
+  };
+  const rowFor = (webhookId: string, atMs: number, more: Partial<NewDelivery> = {}): NewDelivery => {
+    const [id, at] = [newId(atMs), new Date(atMs)];
+    return { id, webhookId, event: 'survey.published', eventKey: id, occurredAt: at, data: {}, nextAttemptAt: at, createdAt: at, ...more };
+  };
+  const listOf = async (webhookId: string) => (await deliveries.list({ webhookId, page: 1, limit: 100 })).items.reverse();
+
+  /** A deliverer whose clock and answers are the test's. */
+  const world = () => {
+    const state = { nowMs: startMs, answer: { kind: 'replied', status: 500, response: 'no', retryAfter: undefined, latencyMs: 3 } as Sent, attemptsAt: [] as number[] };
+    const deliverer = createDeliverer({
+      webhooks, deliveries, secrets: { open: makeSecret }, scheduleSeconds: schedule, metrics: { webhookAttempted: () => undefined }, log: createLog('silent'), now: () => state.nowMs, random: () => 0.5, newId,
+      send: async () => (state.attemptsAt.push(state.nowMs), state.answer),
+    });
+    return { state, deliverer };
+  };
+
+  it('are tried at the table’s times and given up after three days, every attempt on record', async () => {
+    const { id } = await endpoint();
+    const { state, deliverer } = world();
+    await deliveries.add([rowFor(id, startMs)]);
+    for (let turn = 0; turn < schedule.length + 1; turn += 1) {
+      await deliverer.drain(id);
+      const [row] = await listOf(id);
+      if (!row?.nextAttemptAt) break;
+      state.nowMs = row.nextAttemptAt.getTime() - 1;
+      const before = state.attemptsAt.length;
+      await deliverer.drain(id);
+      assert.equal(state.attemptsAt.length, before, 'not a moment too early');
+      state.nowMs += 1;
+    }
+    const gaps = state.attemptsAt.slice(1).map((atMs, n) => (atMs - (state.attemptsAt[n] ?? 0)) / 1000);
+    assert.deepEqual(gaps, schedule);
+    const [row] = await listOf(id);
+    assert.equal(row?.status, 'FAILED');
+    assert.equal(row.attempts.length, schedule.length + 1);
+    assert.deepEqual(row.attempts.map((attempt) => [Date.parse(attempt.at), attempt.httpStatus, attempt.latencyMs, attempt.response]), state.attemptsAt.map((atMs) => [atMs, 500, 3, 'no']));
+    assert.equal((await webhooks.find(id))?.isActive, true, 'three days are not five');
+  });
+
+  it('switch their endpoint off after five days without one success, with a notice; what waits goes on when it is switched on again', async () => {
+    const { id } = await endpoint();
+    const { state, deliverer } = world();
+    const tryOne = async (atMs: number) => {
+      state.nowMs = atMs;
+      await deliveries.add([rowFor(id, atMs)]);
+      await deliverer.drain(id);
+      return webhooks.find(id);
+    };
+    for (let hours = 0; hours < 120; hours += 10) assert.equal((await tryOne(startMs + hours * hourMs))?.isActive, true, `after ${hours} hours`);
+    const off = await tryOne(startMs + 5 * dayMs);
+    assert.deepEqual([off?.isActive, off?.disabledAt?.getTime()], [false, startMs + 5 * dayMs]);
+    assert.match(off?.disabledReason ?? '', /five days/);
+    const attempts = state.attemptsAt.length;
+    await tryOne(startMs + 6 * dayMs);
+    assert.equal(state.attemptsAt.length, attempts, 'nothing is sent any more');
+    if (off) await webhooks.save({ ...off, isActive: true });
+    state.answer = { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
+    state.nowMs += dayMs;
+    await deliverer.drain(id);
+    const on = await webhooks.find(id);
+    assert.deepEqual([on?.isActive, on?.disabledReason, on?.failingSince], [true, null, null]);
+    assert.ok((await listOf(id)).every((row) => row.status === 'DELIVERED'));
+  });
+
+  it('forget bad days at the first success', async () => {
+    const { id } = await endpoint();
+    const { state, deliverer } = world();
+    for (const [days, status] of [[0, 500], [4, 500], [4.5, 200], [5.5, 500], [9, 500]] as const) {
+      Object.assign(state, { nowMs: startMs + days * dayMs, answer: { ...state.answer, status } });
+      await deliveries.add([rowFor(id, state.nowMs)]);
+      await deliverer.drain(id);
+    }
+    const found = await webhooks.find(id);
+    assert.deepEqual([found?.isActive, found?.failingSince?.getTime()], [true, startMs + 5.5 * dayMs]);
+  });
+
+  it('switch their endpoint off at the first 410, and leave the others waiting', async () => {
+    const { id } = await endpoint();
+    const { state, deliverer } = world();
+    state.answer = { kind: 'replied', status: 410, response: 'gone', retryAfter: undefined, latencyMs: 1 };
+    await deliveries.add(Array.from({ length: 50 }, () => rowFor(id, startMs)));
+    await deliverer.drain(id);
+    const found = await webhooks.find(id);
+    assert.equal(found?.isActive, false);
+    assert.match(found.disabledReason ?? '', /410/);
+    assert.ok(state.attemptsAt.length <= 5, 'no more than were under way');
+    const states = (await listOf(id)).map((row) => row.status);
+    assert.equal(states.filter((status) => status === 'PENDING').length, 50 - state.attemptsAt.length);
+  });
+
+  it('pause for as long as Retry-After asks, all of the endpoint', async () => {
+    const { id } = await endpoint();
+    const { state, deliverer } = world();
+    state.answer = { kind: 'replied', status: 429, response: '', retryAfter: '3600', latencyMs: 1 };
+    await deliveries.add(Array.from({ length: 20 }, () => rowFor(id, startMs)));
+    await deliverer.drain(id);
+    assert.ok(state.attemptsAt.length <= 5);
+    state.answer = { ...state.answer, status: 200, retryAfter: undefined } as Sent;
+    state.nowMs += hourMs - 1000;
+    await deliverer.drain(id);
+    assert.ok(state.attemptsAt.length <= 5);
+    state.nowMs += 1000;
+    await deliverer.drain(id);
+    assert.ok((await listOf(id)).every((row) => row.status === 'DELIVERED'));
+  });
+
+  it('log an outcome once, however often it is told', async () => {
+    const { id } = await endpoint();
+    const row = rowFor(id, startMs);
+    await deliveries.add([row]);
+    const attempt = { at: new Date(startMs).toISOString(), httpStatus: 200, latencyMs: 1, response: 'ok', error: null };
+    for (let n = 0; n < 3; n += 1) await deliveries.settle([{ id: row.id, status: 'DELIVERED', tries: 0, nextAttemptAt: null, attempt }]);
+    assert.deepEqual((await listOf(id)).map(({ status, attempts }) => [status, attempts]), [['DELIVERED', [attempt]]]);
+  });
+
+  it('that find no room are in the log with the reason, and go out with a replay of what failed', async () => {
+    const { id } = await endpoint();
+    await deliveries.add([rowFor(id, startMs), rowFor(id, startMs + 1, { overflowOf: 100 }), rowFor(id, startMs + 2, { overflowOf: 100 })]);
+    assert.deepEqual(await deliveries.waiting([id]), new Map([[id, 1]]));
+    const rows = await listOf(id);
+    assert.deepEqual(rows.map(({ status, nextAttemptAt, attempts }) => [status, nextAttemptAt === null, attempts[0]?.error]), [
+      ['PENDING', false, undefined], ['FAILED', true, 'not sent: 100 deliveries were waiting already'], ['FAILED', true, 'not sent: 100 deliveries were waiting already'],
+    ]);
+    const { state, deliverer } = world();
+    state.answer = { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
+    await deliverer.drain(id);
+    assert.equal(state.attemptsAt.length, 1);
+    state.nowMs += 1000;
+    assert.equal(await deliveries.replay(id, { since: new Date(startMs), until: new Date(startMs + 10), status: 'FAILED', now: new Date(state.nowMs) }), 2);
+    await deliverer.drain(id);
+    assert.equal(state.attemptsAt.length, 3);
+    assert.ok((await listOf(id)).every((row) => row.status === 'DELIVERED'));
+  });
+
+  it('are all replayed, however many, and within their span of time only', async () => {
+    const { id } = await endpoint();
+    const count = 12_000;
+    await deliveries.add(Array.from({ length: count }, (_, n) => rowFor(id, startMs + n, { overflowOf: 1 })));
+    assert.equal(await deliveries.replay(id, { since: new Date(startMs + 100), until: new Date(startMs + count - 100), now: new Date(startMs + dayMs) }), count - 200);
+    assert.equal(await deliveries.replay(id, { since: new Date(startMs), until: new Date(startMs + dayMs), now: new Date(startMs + dayMs) }), 200);
+  });
+
+  it('are given up when they are too old, and forgotten when there are too many or their time is over', async () => {
+    const { id } = await endpoint({ maxAgeSeconds: 60 });
+    const other = await endpoint();
+    await deliveries.add([...Array.from({ length: 10 }, (_, n) => rowFor(id, startMs + n)), rowFor(id, startMs + 50_000), rowFor(other.id, startMs)]);
+    assert.equal(await deliveries.expire(new Date(startMs + 61_000)), 10);
+    const rows = await listOf(id);
+    assert.deepEqual(rows.map(({ status }) => status), [...Array.from({ length: 10 }, () => 'FAILED'), 'PENDING']);
+    assert.match(rows[0]?.attempts[0]?.error ?? '', /longer than/);
+    assert.equal((await listOf(other.id))[0]?.status, 'PENDING');
+    await deliveries.purge({ before: new Date(0), keptAtMost: 4 });
+    assert.deepEqual((await listOf(id)).map(({ createdAt }) => createdAt.getTime() - startMs), [7, 8, 9, 50_000], 'the newest stay');
+    await deliveries.purge({ before: new Date(startMs + hourMs), keptAtMost: 4 });
+    assert.deepEqual((await listOf(id)).map(({ status }) => status), ['PENDING'], 'what waits stays in any case');
+  });
+});
