@@ -308,6 +308,20 @@ describe('live streams as server-sent events', () => {
     assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'text/event-stream; charset=utf-8']);
   });
 
+  it('end, like WebSockets, when the session has run out', async () => {
+    const own = await startService({ env: { REFRESH_TOKEN_TTL_SECONDS: '4' } });
+    const ownAdmin = await adminClient(own);
+    const survey = await ownAdmin.create('/surveys', { title: 'Short session' });
+    const login = await ownAdmin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } });
+    const live = await openLive(own, login.body.data.accessToken);
+    const events = await openEvents(`${own.base}/surveys/${survey.id}/live`, login.body.data.accessToken);
+    await events.next('subscribed');
+    assert.equal((await live.closed).code, 1008);
+    await events.ended;
+    assert.equal((await events.next('error')).data.code, 'UNAUTHORIZED');
+    await own.stop();
+  });
+
   it('send everybody away with advice when the service stops', async () => {
     const own = await startService();
     const ownAdmin = await adminClient(own);
