@@ -54,6 +54,12 @@ const environment = z.object({
   INTAKE_SHARDS: whole(1, 64).default(2),
   INTAKE_MEMORY_BYTES: whole(16 * 1024 * 1024).default(1024 * 1024 * 1024),
   UPLOAD_MAX_BYTES: whole(1).default(25 * 1024 * 1024),
+  UPLOAD_S3_BUCKET: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/, 'must be the name of a bucket').optional(),
+  UPLOAD_S3_ENDPOINT: address('http:', 'https:').optional(),
+  UPLOAD_S3_REGION: z.string().regex(/^[A-Za-z0-9-]{1,64}$/).default('us-east-1'),
+  UPLOAD_S3_ACCESS_KEY_ID: z.string().optional(),
+  UPLOAD_S3_SECRET_ACCESS_KEY: z.string().optional(),
+  UPLOAD_S3_PREFIX: z.string().max(500).default('uploads/'),
   DRAIN_DELAY_MS: whole(0, 10_000).default(0),
   WEBHOOK_ALLOW_PRIVATE: flag.default(false),
   WEBHOOK_RETRY_SCHEDULE_SECONDS: secondsList.default([5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]),
@@ -111,6 +117,15 @@ function readProvider(name: ProviderName, source: Record<string, string | undefi
   return Object.fromEntries(pairs.map(([field, suffix]) => [field, found[`${prefix}_${suffix}`]]).filter(([, value]) => value !== undefined));
 }
 
+/** Where uploads lie in an S3-compatible storage; undefined: on disk. */
+function readBucket(env: z.output<typeof environment>) {
+  const { UPLOAD_S3_BUCKET: bucket, UPLOAD_S3_ACCESS_KEY_ID: accessKeyId, UPLOAD_S3_SECRET_ACCESS_KEY: secretAccessKey } = env;
+  if ((accessKeyId === undefined) !== (secretAccessKey === undefined)) throw new SettingsError('Bad setting. UPLOAD_S3_ACCESS_KEY_ID and UPLOAD_S3_SECRET_ACCESS_KEY: give both or neither');
+  if (bucket === undefined && (accessKeyId !== undefined || env.UPLOAD_S3_ENDPOINT !== undefined)) throw new SettingsError('Bad setting. UPLOAD_S3_BUCKET: is needed with the other UPLOAD_S3 settings');
+  const credentials = accessKeyId === undefined || secretAccessKey === undefined ? undefined : { accessKeyId, secretAccessKey };
+  return bucket === undefined ? undefined : { bucket, endpoint: env.UPLOAD_S3_ENDPOINT, region: env.UPLOAD_S3_REGION, prefix: env.UPLOAD_S3_PREFIX, credentials };
+}
+
 /** Reads and checks every setting; the only reader of the environment. Throws a SettingsError that names the setting. */
 export function readSettings(source: Record<string, string | undefined>) {
   const env = parse(environment, source);
@@ -137,6 +152,7 @@ export function readSettings(source: Record<string, string | undefined>) {
     intakeShards: env.INTAKE_SHARDS,
     intakeMemoryBytes: env.INTAKE_MEMORY_BYTES,
     uploadMaxBytes: env.UPLOAD_MAX_BYTES,
+    uploadBucket: readBucket(env),
     drainDelayMs: env.DRAIN_DELAY_MS,
     webhookAllowPrivate: env.WEBHOOK_ALLOW_PRIVATE,
     webhookRetryScheduleSeconds: env.WEBHOOK_RETRY_SCHEDULE_SECONDS,

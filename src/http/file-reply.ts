@@ -3,7 +3,7 @@ import type { Call, Outcome } from './route.ts';
 
 type Header = readonly [string, string];
 
-export type FileToSend = FileFacts & ({ path: string } | { read(first: number, last: number): AsyncIterable<Uint8Array> });
+export type FileToSend = FileFacts & ({ path: string } | { read(first: number, last: number): Promise<AsyncIterable<Uint8Array>> });
 
 export interface FileFacts {
   size: number;
@@ -18,7 +18,7 @@ export interface FileFacts {
  * A file as an attachment: whole, or one range of it (RFC 9110 §14), or 304 when the client has it already. Several ranges at once are
  * answered with the whole file, as the RFC allows.
  */
-export function replyWithFile(call: Pick<Call, 'header' | 'reply' | 'replyHeaders'>, file: FileToSend): Outcome {
+export async function replyWithFile(call: Pick<Call, 'header' | 'reply' | 'replyHeaders'>, file: FileToSend): Promise<Outcome> {
   const etag = `"${file.etag}"`;
   const standing: Header[] = [['etag', etag], ['accept-ranges', 'bytes'], ['cache-control', 'private, no-cache'], ['x-content-type-options', 'nosniff']];
   if (namesTag(call.header('if-none-match'), etag)) {
@@ -34,7 +34,8 @@ export function replyWithFile(call: Pick<Call, 'header' | 'reply' | 'replyHeader
   const { first, last } = range === 'whole' ? { first: 0, last: file.size - 1 } : range;
   const headers: Header[] = [['content-type', file.mediaType], ['content-disposition', attachment(file.fileName)], ...standing];
   if (range !== 'whole') headers.push(['content-range', `bytes ${first}-${last}/${file.size}`]);
-  return { kind: 'stream', status: range === 'whole' ? 200 : 206, headers, source: 'path' in file ? readPieces(file.path, first, last) : file.read(first, last), totalBytes: last - first + 1 };
+  const source = 'path' in file ? readPieces(file.path, first, last) : await file.read(first, last);
+  return { kind: 'stream', status: range === 'whole' ? 200 : 206, headers, source, totalBytes: last - first + 1 };
 }
 
 function namesTag(header: string | undefined, etag: string): boolean {

@@ -34,7 +34,7 @@ export interface StoreUrls {
 
 export interface OpenStoresOptions {
   urls: StoreUrls;
-  settings: Pick<Settings, 'intakeShards' | 'clickhouseCluster' | 'dataDir'>;
+  settings: Pick<Settings, 'intakeShards' | 'clickhouseCluster' | 'dataDir'> & Partial<Pick<Settings, 'uploadBucket'>>;
   log: Log;
   metrics: Pick<Metrics, 'committed' | 'submitted'>;
 }
@@ -57,6 +57,8 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   const shards = createShards(settings.intakeShards);
   const pressure = watchPressure(streamRedis);
   const messages = createMessages({ sender: sharedRedis, listener: listeningRedis, log });
+  // The SDK takes a while to load, and most installations never need it.
+  const uploadStorage = settings.uploadBucket ? (await import('./uploads/s3.ts')).createS3Storage({ ...settings.uploadBucket, log }) : createDiskStorage(settings.dataDir);
   return {
     sql, clickhouse, sharedRedis, intakeRedis, streamRedis, shards, pressure, placement,
     surveys: createSurveyStore(sql),
@@ -66,7 +68,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     exportFiles: createExportFiles(settings.dataDir),
     translations: createTranslationStore(sql),
     uploadRows: createUploadRows(sql),
-    uploadStorage: createDiskStorage(settings.dataDir),
+    uploadStorage,
     intake: createIntake({ redis: intakeRedis, shards, metrics }),
     stream: createStream(streamRedis),
     responses: createResponseStore({ clickhouse, ...placement }),
@@ -78,6 +80,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     rightsNews: createRightsNews(messages),
     async close(): Promise<void> {
       pressure.stop();
+      uploadStorage.close();
       for (const redis of redises) redis.disconnect();
       await Promise.all([sql.end({ timeout: 2 }), clickhouse.close()]);
     },

@@ -21,6 +21,7 @@ export type UploadToSave = Pick<UploadRecord, 'id' | 'surveyId' | 'questionId' |
 const submissionAtMostMs = 30_000;
 const unclaimedForMs = 24 * 3_600_000;
 const responsesAtOnce = 500;
+const filesAtOnce = 500;
 /** Disk that is left to the stores. */
 const spareBytes = 256 * 1024 * 1024;
 
@@ -90,10 +91,25 @@ export function createUploads({ rows, storage, now, isResponseStored }: UploadsD
         else await removeFiles(await rows.removeOfResponses([responseId]));
       }
       let removed = await removeFiles(await rows.removeUnclaimed(before));
-      for await (const id of storage.list(before)) if ((await rows.known([id])).length === 0) removed += await removeFiles([id]);
+      for await (const names of inBatches(storage.list(before), filesAtOnce)) {
+        // What is not named by an id is somebody else's.
+        const ids = names.filter(isId);
+        const known = new Set(await rows.known(ids));
+        removed += await removeFiles(ids.filter((id) => !known.has(id)));
+      }
       return removed;
     },
   };
 }
 
 export type Uploads = ReturnType<typeof createUploads>;
+
+async function* inBatches(ids: AsyncIterable<string>, size: number): AsyncGenerator<string[]> {
+  let batch: string[] = [];
+  for await (const id of ids) {
+    if (batch.push(id) < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createErasing } from '../../src/actors/erasing.ts';
 import { createReading } from '../../src/actors/reading.ts';
+import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { retentionRules } from '../../src/stores/postgres/retention.ts';
@@ -17,6 +18,10 @@ import { sharedStores } from '../support/stores.ts';
 
 const dayMs = 86_400_000;
 const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+
+async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
 
 describe('what must not be kept', () => {
   let service: RunningService;
@@ -133,7 +138,14 @@ describe('what must not be kept', () => {
     await stores.uploadRows.hold(survey.id, randomUUID(), [dead]);
     await inDays(0.9).uploads.sweep();
     assert.deepEqual([free, claimed, dead].map((id) => existsSync(fileOf(id))), [true, true, true]);
+    const foreign = join(service.dataDir, 'uploads', 'ff', 'somebody’s notes');
+    mkdirSync(dirname(foreign), { recursive: true });
+    writeFileSync(foreign, 'not an upload');
+    const stray = newId();
+    await stores.uploadStorage.write(stray, piecesOf(png));
     await inDays(1.1).uploads.sweep();
+    assert.ok(existsSync(foreign), 'what is no upload of ours is left alone');
+    assert.ok(!existsSync(fileOf(stray)), 'bytes that no row knows');
     assert.deepEqual([free, claimed, dead].map((id) => existsSync(fileOf(id))), [false, true, false]);
     await inDays(9).uploads.sweep();
     assert.ok(existsSync(fileOf(claimed)));

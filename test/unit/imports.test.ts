@@ -34,6 +34,8 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   xstate: ['actors'],
   bullmq: ['pipelines'],
   postgres: ['stores'],
+  '@aws-sdk/client-s3': ['stores'],
+  '@aws-sdk/lib-storage': ['stores'],
   '@clickhouse/client': ['stores'],
   chdb: ['stores'],
 };

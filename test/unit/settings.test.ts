@@ -13,8 +13,16 @@ describe('settings', () => {
   });
 
   it('name the one that is wrong', () => {
-    for (const [name, value] of [['PORT', 'x'], ['PORT', '70000'], ['WORKERS', '0'], ['ROLES', 'http,cook'], ['REDIS_URL', 'http://x'], ['TRUSTED_PROXIES', '10.0.0.0/33'], ['ADMIN_PASSWORD', 'short'], ['LOG_LEVEL', 'loud'], ['OPENAI_BASE_URL', 'nowhere']] as const)
+    for (const [name, value] of [['PORT', 'x'], ['PORT', '70000'], ['WORKERS', '0'], ['ROLES', 'http,cook'], ['REDIS_URL', 'http://x'], ['TRUSTED_PROXIES', '10.0.0.0/33'], ['ADMIN_PASSWORD', 'short'], ['LOG_LEVEL', 'loud'], ['OPENAI_BASE_URL', 'nowhere'], ['UPLOAD_S3_BUCKET', 'a/b']] as const)
       assert.throws(() => readSettings({ [name]: value }), (error) => error instanceof SettingsError && error.message.includes(name), name);
+  });
+
+  it('of an S3-compatible storage are given together', () => {
+    const [bucket, keys] = [{ UPLOAD_S3_BUCKET: 'files' }, { UPLOAD_S3_ACCESS_KEY_ID: 'a', UPLOAD_S3_SECRET_ACCESS_KEY: 'b' }];
+    assert.deepEqual(readSettings({ ...bucket, ...keys }).uploadBucket, { bucket: 'files', endpoint: undefined, region: 'us-east-1', prefix: 'uploads/', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } });
+    assert.equal(readSettings(bucket).uploadBucket?.credentials, undefined);
+    assert.equal(readSettings({}).uploadBucket, undefined);
+    for (const given of [keys, { UPLOAD_S3_ENDPOINT: 'http://127.0.0.1:1' }, { ...bucket, UPLOAD_S3_ACCESS_KEY_ID: 'a' }]) assert.throws(() => readSettings(given), SettingsError);
   });
 
   it('treat an empty value as not given', () => {

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, open, opendir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { access, mkdir, open, opendir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { notFound } from '../../errors.ts';
 import { readPieces } from '../file-pieces.ts';
 import type { UploadStorage } from './storage.ts';
 
@@ -28,7 +29,12 @@ export function createDiskStorage(dataDir: string): UploadStorage {
         throw error;
       }
     },
-    read: (id, first, last) => readPieces(pathOf(id), first, last),
+    async read(id, first, last) {
+      await access(pathOf(id)).catch(() => {
+        throw notFound('file');
+      });
+      return readPieces(pathOf(id), first, last);
+    },
     remove: (id) => rm(pathOf(id), { force: true }),
     list: (before) => listOld(root, before),
     async freeBytes() {
@@ -36,6 +42,7 @@ export function createDiskStorage(dataDir: string): UploadStorage {
       const { bavail, bsize } = await statfs(root);
       return bavail * bsize;
     },
+    close: () => undefined,
   };
 }
 
