@@ -134,6 +134,19 @@ export function translateSurvey(survey: SurveyWithQuestions, translation: Transl
   };
 }
 
+/** The strings for a copy of their survey; `newIds` tells what each question, option and row is called there. What was not copied is left out. */
+export function carryOver(strings: Translation['strings'], newIds: ReadonlyMap<string, string>): Record<string, TranslatedString> {
+  const ofSurvey = new Set(['title', 'description']);
+  return Object.fromEntries(
+    Object.entries(strings).flatMap(([key, string]) => {
+      if (ofSurvey.has(key)) return [[key, string]];
+      const [id = '', ...field] = key.split('.');
+      const newId = newIds.get(id);
+      return newId === undefined ? [] : [[[newId, ...field].join('.'), string]];
+    }),
+  );
+}
+
 /** Of the languages there are, the one that was asked for or comes nearest: `es-MX` is answered by `es`, `zh-TW` by `zh-Hant`. */
 export function chooseLanguage(asked: string | undefined, available: readonly string[]): string | undefined {
   if (asked === undefined) return undefined;

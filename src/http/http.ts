@@ -120,7 +120,7 @@ function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limi
   const id = () => newId();
   return [
     ...people.routes,
-    ...surveyRoutes({ surveys, actors, responseCount, now, newId: id }),
+    ...surveyRoutes({ surveys, actors, translations: stores.translations, responseCount, now, newId: id }),
     ...questionRoutes({ actors, hasAnswers: reading.hasAnswers, now, newId: id }),
     submitRoute({ submit: core.submit, limits }),
     ...erasureRoutes({ erasing: core.erasing, audit: people.audit }),

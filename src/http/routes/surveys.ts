@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { moveSurvey } from '../../actors/lifecycle.ts';
 import type { SurveyActors } from '../../actors/surveys.ts';
+import { carryOver } from '../../domain/translation.ts';
 import { surveyStatuses, visibleQuestions, type Survey, type SurveyWithQuestions } from '../../domain/survey.ts';
 import { Problem, notFound, validationProblem } from '../../errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import type { TranslationStore } from '../../stores/postgres/translations.ts';
 import { presentSurvey, presentSurveyWithQuestions } from '../present.ts';
 import { pageFields } from '../query.ts';
 import { created, ok, page, route, type Call, type Route } from '../route.ts';
@@ -14,6 +16,7 @@ import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '.
 export interface SurveyRoutesDeps {
   surveys: SurveyStore;
   actors: SurveyActors;
+  translations: Pick<TranslationStore, 'all' | 'merge'>;
   /** Exact count of accepted responses. */
   responseCount(surveyId: string): Promise<number>;
   now(): number;
@@ -143,14 +146,17 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       handle: async ({ params, right }) => ok(await presentWhole(await deps.actors.setStatus(params['id'] ?? '', 'ACTIVE', 'publish'), right)),
     }),
     route({
-      method: 'POST', path: '/surveys/{id}/duplicate', tag: 'Surveys', summary: 'Copy a survey without its responses', access: { kind: 'survey', right: 'read', by: 'id' },
+      method: 'POST', path: '/surveys/{id}/duplicate', tag: 'Surveys', summary: 'Copy a survey without its responses',
+      description: 'Questions and translations come along, under ids of their own; the copy is a DRAFT of the caller, without dates. A VIEWER may not.', access: { kind: 'survey', right: 'read', by: 'id' },
       limit: 'api', isBodyOptional: true, body: z.strictObject({ title: title.optional() }), reply: surveyWithQuestionsSchema, replyStatus: 201,
       handle: async ({ params, body, principal }) => {
         if (principal.role === 'VIEWER') throw new Problem('FORBIDDEN', 'A VIEWER may only read');
         const source = await deps.surveys.load(params['id'] ?? '');
         if (!source) throw notFound('survey');
-        const copy = copySurvey(source, { id: deps.newId(), ownerId: principal.userId, title: body.title, nowMs: deps.now(), newId: deps.newId });
+        const { copy, newIds } = copySurvey(source, { id: deps.newId(), ownerId: principal.userId, title: body.title, nowMs: deps.now(), newId: deps.newId });
         await deps.surveys.create(copy);
+        for (const { language, strings } of await deps.translations.all(source.id))
+          await deps.translations.merge({ surveyId: copy.id, language, strings: carryOver(strings, newIds), removedKeys: [], at: new Date(deps.now()) });
         await deps.actors.adopt(copy);
         return created(await presentWhole(copy, 'own'));
       },
@@ -174,20 +180,23 @@ interface CopyOptions {
   newId(): string;
 }
 
-/** A new DRAFT with the same wording, ids of its own, and the same positions for its answers. */
-function copySurvey(source: SurveyWithQuestions, { id, ownerId, title: newTitle, nowMs, newId }: CopyOptions): SurveyWithQuestions {
+/** A new DRAFT with the same wording, ids of its own, and the same positions for its answers; and which id took the place of which. */
+function copySurvey(source: SurveyWithQuestions, { id, ownerId, title: newTitle, nowMs, newId }: CopyOptions): { copy: SurveyWithQuestions; newIds: ReadonlyMap<string, string> } {
   const blank = blankSurvey(id, ownerId, nowMs);
-  return {
+  const newIds = new Map<string, string>();
+  const renamed = <T extends { id: string }>(item: T): T => {
+    const own = newId();
+    newIds.set(item.id, own);
+    return { ...item, id: own };
+  };
+  const copy: SurveyWithQuestions = {
     ...source, ...blank,
     title: newTitle ?? `${source.title} (copy)`.slice(0, 300),
     description: source.description, isAnonymous: source.isAnonymous, visibility: source.visibility,
     accessToken: source.visibility === 'PRIVATE' ? newAccessToken() : null, responseQuota: source.responseQuota,
     submissionRateLimit: source.submissionRateLimit, aiEnabled: source.aiEnabled, language: source.language, retentionDays: source.retentionDays,
     slotCounts: source.slotCounts,
-    questions: visibleQuestions(source).map((question, order) => ({
-      ...question, id: newId(), surveyId: id, order,
-      options: question.options.map((option) => ({ ...option, id: newId() })),
-      rows: question.rows.map((row) => ({ ...row, id: newId() })),
-    })),
+    questions: visibleQuestions(source).map((question, order) => ({ ...renamed(question), surveyId: id, order, options: question.options.map(renamed), rows: question.rows.map(renamed) })),
   };
+  return { copy, newIds };
 }

@@ -18,6 +18,9 @@ export function createTranslationStore(sql: Sql) {
         return row && translationOf(row);
       }),
 
+    all: (surveyId: string): Promise<Translation[]> =>
+      withPostgres(async () => (await sql<TranslationRow[]>`SELECT * FROM translations WHERE survey_id = ${surveyId} ORDER BY language`).map(translationOf)),
+
     languages: (surveyId: string): Promise<string[]> =>
       withPostgres(async () => (await sql<{ language: string }[]>`SELECT language FROM translations WHERE survey_id = ${surveyId} ORDER BY language`).map((row) => row.language)),
 
