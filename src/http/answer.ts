@@ -9,8 +9,15 @@ const plainHeaders: readonly Header[] = [['x-content-type-options', 'nosniff'], 
 const eventHeaders: readonly Header[] = [['content-type', 'text/event-stream; charset=utf-8'], ['x-accel-buffering', 'no'], ...plainHeaders];
 const jsonHeaders: readonly Header[] = [['content-type', 'application/json; charset=utf-8'], ...plainHeaders];
 
+export interface AnswerContext {
+  isHead: boolean;
+  requestId: string;
+  /** Nobody can be sure where this request ends and the next one begins. */
+  isUnclear?: boolean;
+}
+
 /** Writes an outcome or a problem; gives the status. */
-export async function answer(reply: ReplyChannel, outcome: Outcome | Problem, headers: Header[], context: { isHead: boolean; requestId: string }): Promise<number> {
+export async function answer(reply: ReplyChannel, outcome: Outcome | Problem, headers: Header[], context: AnswerContext): Promise<number> {
   if (outcome instanceof Problem) return sendProblem(reply, outcome, headers, context);
   if (outcome.kind === 'taken') return 200;
   if (outcome.kind === 'events') {
@@ -38,13 +45,13 @@ function write(reply: ReplyChannel, status: number, headers: Header[], text: str
   else reply.send(status, headers, text);
 }
 
-function sendProblem(reply: ReplyChannel, problem: Problem, given: Header[], context: { isHead: boolean; requestId: string }): number {
+function sendProblem(reply: ReplyChannel, problem: Problem, given: Header[], context: AnswerContext): number {
   const headers: Header[] = [...jsonHeaders, ...given, ...problem.headers];
   if (problem.retryAfterSeconds !== undefined) headers.push(['retry-after', String(problem.retryAfterSeconds)]);
   if (problem.status === 401) headers.push(['www-authenticate', 'Bearer']);
   const text = JSON.stringify({ success: false, message: problem.message, code: problem.code, requestId: context.requestId, ...(problem.details && { details: problem.details }) });
-  // A body that was refused unread would be taken for the next request.
-  if (problem.status === 413) reply.sendAndClose(413, headers, text);
+  // What was not read, or belongs to who knows what, would be taken for the next request.
+  if (problem.status === 413 || context.isUnclear) reply.sendAndClose(problem.status, headers, text);
   else write(reply, problem.status, headers, text, context.isHead);
   return problem.status;
 }

@@ -144,7 +144,7 @@ async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest
   } else {
     const arrival: Arrival = { match: head.problem ? undefined : match, query: head.query, headers: head.headers, address, requestId, body, stream, reply };
     const result = head.problem ? { outcome: head.problem, headers: [['x-request-id', requestId]] as Header[] } : await options.dispatch(arrival);
-    status = await answer(reply, result.outcome, [...result.headers, ...cors, ...(isDraining() ? [['connection', 'close'] as const] : [])], { isHead, requestId });
+    status = await answer(reply, result.outcome, [...result.headers, ...cors, ...(isDraining() ? [['connection', 'close'] as const] : [])], { isHead, requestId, isUnclear: head.problem !== undefined });
   }
   options.metrics.requested(match?.route.path ?? 'none', status, (performance.now() - startedAt) / 1000);
 }

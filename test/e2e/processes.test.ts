@@ -184,4 +184,13 @@ describe('several HTTP processes that are told to stop', () => {
       await next.stop();
     }
   });
+
+  it('end at once when they are told twice', async () => {
+    const service = await startService({ env: { WORKERS: '2', DRAIN_DELAY_MS: '10000' } });
+    const startedAt = performance.now();
+    process.kill(service.pid, 'SIGTERM');
+    await eventually(async () => assert.equal((await callOnce(service.origin, 'GET', '/health/ready')).body.details?.reason, 'DRAINING'), 2000, 5);
+    assert.equal(await service.stop(), 1);
+    assert.ok(performance.now() - startedAt < 4000);
+  });
 });

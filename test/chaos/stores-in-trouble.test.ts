@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Redis } from 'ioredis';
+import { createLog } from '../../src/log.ts';
+import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
+import { createPostgres } from '../../src/stores/postgres/client.ts';
+import { adminClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startService, temporaryDataDir, type RunningService } from '../support/service.ts';
+
+/** Longer than the bound of a refusal (2.5 s) by what two busy processors may add. */
+const refusedWithinMs = 3500;
+
+/** Stores that answer, but not as they should; what was accepted must be there once, and what was refused may be sent again. */
+describe('a store that is in trouble', () => {
+  const dataDir = temporaryDataDir();
+  const smallDisk = join(dataDir, 'redis-intake');
+  const accepted = new Set<string>();
+  const refused = new Set<string>();
+  let isDiskSmall = false;
+  let stores: EmbeddedStores;
+  let service: RunningService;
+  let admin: Client;
+  let redis: Redis;
+  let surveyId: string;
+
+  before(async () => {
+    mkdirSync(smallDisk);
+    isDiskSmall = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=96m,mode=0755', 'tmpfs', smallDisk]).status === 0;
+    stores = await startEmbeddedStores({ dataDir, need: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('fatal'), env: process.env });
+    const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
+    service = await startService({ env: { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl } });
+    admin = await adminClient(service);
+    redis = new Redis(redisUrl, { retryStrategy: () => 100, maxRetriesPerRequest: null });
+    redis.on('error', () => undefined);
+    surveyId = (await admin.create('/surveys', { title: 'Trouble', status: 'ACTIVE' })).id;
+    await submit();
+  });
+  after(async () => {
+    redis.disconnect();
+    await service.stop();
+    await stores.stop();
+    if (isDiskSmall) spawnSync('umount', [smallDisk]);
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  /** Submits once: stored, or refused in time as the contract says. A connection that breaks would be a mistake too. */
+  async function submit(responseId: string = randomUUID()): Promise<201 | 503> {
+    const startedAt = performance.now();
+    const { status, body, headers } = await admin.submit(surveyId, { responseId, answers: [] });
+    const tookMs = performance.now() - startedAt;
+    if (status === 201) {
+      accepted.add(responseId);
+      refused.delete(responseId);
+      return 201;
+    }
+    assert.deepEqual([status, body.code], [503, 'SERVICE_UNAVAILABLE'], JSON.stringify(body));
+    assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+    assert.ok(tookMs < refusedWithinMs, `the refusal took ${Math.round(tookMs)} ms`);
+    refused.add(responseId);
+    return 503;
+  }
+
+  /** Makes trouble, sees that it hurts and is refused rightly, ends it, and sees that everything is taken again. */
+  async function through(begin: () => Promise<unknown>, end: () => Promise<unknown>, isHurting = true): Promise<void> {
+    await begin();
+    try {
+      const statuses = await Promise.all(Array.from({ length: 20 }, () => submit()));
+      if (isHurting) await eventually(async () => assert.equal(await submit(), 503), 10_000);
+      else assert.ok(statuses.every((status) => status === 201), String(statuses));
+    } finally {
+      await end();
+    }
+    await eventually(async () => assert.equal(await submit(), 201), 10_000);
+    for (const responseId of [...refused]) await eventually(async () => assert.equal(await submit(responseId), 201), 10_000);
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, accepted.size), 15_000);
+  }
+
+  it('an intake without memory refuses', async () => {
+    const [, before = ''] = await redis.config('GET', 'maxmemory') as string[];
+    await through(() => redis.config('SET', 'maxmemory', '1mb'), () => redis.config('SET', 'maxmemory', before));
+  });
+
+  it('an intake that may not write for want of replicas refuses', async () => {
+    await through(() => redis.config('SET', 'min-replicas-to-write', '1'), () => redis.config('SET', 'min-replicas-to-write', '0'));
+  });
+
+  it('an intake that is busy with a script refuses', async () => {
+    await redis.config('SET', 'busy-reply-threshold', '100');
+    const other = redis.duplicate();
+    let busy: Promise<unknown> = Promise.resolve();
+    await through(
+      async () => {
+        busy = other.eval('while true do end', 0).catch(() => undefined);
+        await eventually(async () => assert.match(String(await redis.ping().catch((error: unknown) => error)), /BUSY/));
+      },
+      async () => {
+        await redis.script('KILL');
+        await busy;
+      },
+    );
+    other.disconnect();
+  });
+
+  it('an intake that is held back answers late, and what was not answered is refused', async () => {
+    await through(async () => void redis.call('CLIENT', 'PAUSE', '6000', 'WRITE'), () => redis.call('CLIENT', 'UNPAUSE'));
+  });
+
+  it('an intake that has cut its connections is found again without a restart', async () => {
+    await through(() => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'), async () => undefined, false).catch(async (error: unknown) => {
+      // A submission that was on its way when the connection was cut is refused, and can be sent again.
+      if (!(error instanceof assert.AssertionError) || refused.size === 0) throw error;
+      for (const responseId of [...refused]) await eventually(async () => assert.equal(await submit(responseId), 201));
+    });
+  });
+
+  it('an intake that has forgotten its scripts is taught them again, and nobody notices', async () => {
+    await through(() => redis.script('FLUSH'), async () => undefined, false);
+  });
+
+  it('an intake that rewrites its log under load goes on', async () => {
+    await through(() => redis.bgrewriteaof(), async () => undefined, false);
+    await eventually(async () => assert.match(await redis.info('persistence'), /aof_rewrite_in_progress:0[\s\S]*aof_last_bgrewrite_status:ok/), 20_000);
+  });
+
+  it('an intake whose disk is full refuses, and takes again by itself when there is room', async (test) => {
+    if (!isDiskSmall) return test.skip('a small disk cannot be mounted here');
+    const filler = join(smallDisk, 'filler');
+    const fill = async () => {
+      const { bavail, bsize } = statfsSync(smallDisk);
+      writeFileSync(filler, Buffer.alloc(Math.max(0, bavail * bsize - 16_384)));
+      const metadata = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`key${n}`, 'x'.repeat(200)]));
+      await eventually(async () => {
+        const { status } = await admin.submit(surveyId, { responseId: randomUUID(), answers: [], metadata }).then((reply) => (reply.status === 201 ? (accepted.add(reply.body.data.responseId), reply) : reply));
+        assert.equal(status, 503);
+      }, 20_000, 0);
+    };
+    await through(fill, async () => rmSync(filler, { force: true }));
+  });
+
+  it('a Postgres that ends all sessions is asked anew; submissions do not notice', async () => {
+    const sql = createPostgres(stores.databaseUrl ?? '', { log: createLog('silent'), poolSize: 1 });
+    try {
+      for (let round = 0; round < 3; round += 1) {
+        await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()`;
+        assert.equal(await submit(), 201);
+        const reply = await admin.call('GET', `/surveys/${surveyId}`);
+        assert.ok(reply.status === 200 || (reply.status === 503 && reply.body.code === 'SERVICE_UNAVAILABLE'), JSON.stringify(reply.body));
+        await eventually(async () => assert.equal((await admin.call('GET', `/surveys/${surveyId}`)).status, 200), 5000);
+      }
+    } finally {
+      await sql.end({ timeout: 1 });
+    }
+  });
+
+  it('no reply was a mistake of ours', () => {
+    assert.ok(!service.logs().includes('a handler failed'), service.logs().split('\n').find((line) => line.includes('a handler failed')));
+  });
+});
