@@ -76,7 +76,8 @@ function startExports({ stores, core, urls, settings, log }: JobsOptions): Expor
   const { postgres, clickhouse, redisJobs } = urls;
   const jobs = createExportJobs({
     redisUrl: redisJobs, exports: stores.exports, files: stores.exportFiles, settled: core.reading.settled, now: core.now, log,
-    make: (exportId, signal) => makeInProcess({ exportId, urls: { postgres, clickhouse }, dataDir: settings.dataDir, cluster: settings.clickhouseCluster, logLevel: settings.logLevel }, signal),
+    make: (exportId, options) => makeInProcess({ exportId, urls: { postgres, clickhouse }, dataDir: settings.dataDir, cluster: settings.clickhouseCluster, logLevel: settings.logLevel }, options),
+    tell: stores.liveNews.publishJobProgress,
   });
   jobs.start();
   return jobs;
@@ -105,6 +106,7 @@ function outboxHandlers({ stores, core }: JobsOptions, exportJobs: ExportJobs): 
         await exportJobs.removeOfSurvey(surveyId);
         await stores.intake.close(surveyId);
         await core.reading.settled(surveyId);
+        await stores.deliveries.markSurveyDeleted(surveyId);
         await core.uploads.removeOfSurvey(surveyId);
         await stores.responses.eraseSurvey(surveyId);
         await stores.intake.forget(surveyId);

@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createLog } from '../../src/log.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { createExportJobs } from '../../src/pipelines/exports/jobs.ts';
 import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
+import { openStores } from '../../src/stores/stores.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { finished } from '../support/exports.ts';
+import { openLive } from '../support/live-client.ts';
 import { startService, temporaryDataDir, type RunningService } from '../support/service.ts';
 
 const responses = 400_000;
@@ -51,6 +56,20 @@ describe('exports of many responses', () => {
       const record = await client.get(`/exports/${exportId}`);
       assert.ok(record.status === 'PROCESSING' && record.progress > 0, JSON.stringify(record));
     }, 30_000, 20);
+  const day = 86_400_000;
+  /** The jobs' own care for files, on these stores, at another time. */
+  const tidyIn = async (ms: number): Promise<void> => {
+    const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
+    const opened = await openStores({
+      urls: { redis: redisUrl, redisJobs: redisJobsUrl, postgres: databaseUrl, clickhouse: [clickhouseUrl] },
+      settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir }, log: createLog('error'), metrics: createMetrics(),
+    });
+    const nobody = () => Promise.reject(new Error('nothing is made here'));
+    const jobs = createExportJobs({ redisUrl: redisJobsUrl, exports: opened.exports, files: opened.exportFiles, settled: nobody, make: nobody, tell: () => undefined, now: () => Date.now() + ms, log: createLog('error') });
+    await jobs.tidy();
+    await jobs.stop();
+    await opened.close();
+  };
   const filesOf = (exportId: string) => (existsSync(join(dataDir, 'exports')) ? readdirSync(join(dataDir, 'exports')).filter((name) => name.startsWith(exportId)) : []);
 
   it('starts again by itself after kill -9 and makes the same file', async () => {
@@ -71,6 +90,56 @@ describe('exports of many responses', () => {
     const second = await finished(client, await ask({ format: 'CSV', endDate: '2026-01-01' }), 120_000);
     assert.equal(first.sha256, second.sha256);
     assert.ok(first.rowCount > 0);
+  });
+
+  it('tells those who watch how far a file is', async () => {
+    const live = await openLive(service, client.token ?? '');
+    live.send({ type: 'subscribe', surveyId, channels: ['jobs'] });
+    await live.next('subscribed');
+    const exportId = await ask({ format: 'NDJSON' });
+    await live.next('job', ({ status }) => status === 'COMPLETED', 120_000);
+    live.socket.terminate();
+    const told = live.messages.filter(({ type }) => type === 'job');
+    assert.ok(told.every(({ id, kind, surveyId: of }) => id === exportId && kind === 'export' && of === surveyId));
+    assert.deepEqual([told[0]?.['status'], told[0]?.['progress'], told.at(-1)?.['progress']], ['PROCESSING', 0, 1]);
+    const steps = told.map(({ progress }) => Number(progress));
+    assert.ok(steps.some((progress) => progress > 0 && progress < 1), JSON.stringify(steps));
+    assert.deepEqual(steps, steps.toSorted((a, b) => a - b));
+  });
+
+  it('fails with a reason where the disk is full, and gives nothing half-written', async (test) => {
+    const folder = join(dataDir, 'exports');
+    mkdirSync(folder, { recursive: true });
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], { encoding: 'utf8' });
+    if (mounted.status !== 0) return test.skip(`a small disk cannot be mounted here: ${mounted.error?.message ?? mounted.stderr.trim()}`);
+    try {
+      for (const format of ['CSV', 'NDJSON', 'EXCEL']) {
+        const exportId = await ask({ format });
+        const record = await finished(client, exportId, 60_000);
+        assert.equal(record.status, 'FAILED', format);
+        assert.match(record.error, /no room left on the disk/);
+        assert.deepEqual([record.fileSize, record.sha256, record.downloadUrl], [null, null, null]);
+        const reply = await client.call('GET', `/exports/${exportId}/download`);
+        assert.deepEqual([reply.status, reply.body.details.reason], [409, 'EXPORT_NOT_READY']);
+        assert.deepEqual(readdirSync(folder), []);
+      }
+    } finally {
+      assert.equal(spawnSync('umount', [folder]).status, 0);
+    }
+    assert.equal((await finished(client, await ask({ format: 'CSV' }), 60_000)).status, 'COMPLETED');
+  });
+
+  it('gives files up after seven days, not before', async () => {
+    const exportId = await ask({ format: 'PDF' });
+    await finished(client, exportId);
+    await tidyIn(7 * day - 60_000);
+    assert.equal((await client.get(`/exports/${exportId}`)).status, 'COMPLETED');
+    assert.deepEqual(filesOf(exportId), [exportId]);
+    await tidyIn(7 * day + 60_000);
+    const record = await client.get(`/exports/${exportId}`);
+    assert.deepEqual([record.status, record.downloadUrl], ['EXPIRED', null]);
+    assert.deepEqual(filesOf(exportId), []);
+    assert.equal((await client.call('GET', `/exports/${exportId}/download`)).status, 404);
   });
 
   it('ends work that nobody wants any more and leaves no file', async () => {

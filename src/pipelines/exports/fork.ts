@@ -13,19 +13,31 @@ export interface ExportOrder {
 /** What it says at its end. `trouble`: worth another attempt. */
 export type ExportReport = { kind: 'completed' } | { kind: 'not wanted' } | { kind: 'failed'; reason: string } | { kind: 'trouble'; reason: string };
 
+/** On the way there: how far it has come, 0–1. */
+export type ExportStep = { kind: 'progress'; progress: number };
+
 const mostHeapMegabytes = 512;
 /** Rows die young: with room for a span of them the collector has little to move. */
 const youngHeapMegabytes = 16;
 
-/** Makes the file in a process of its own; the signal ends that process. */
-export function makeInProcess(order: ExportOrder, signal: AbortSignal): Promise<ExportReport> {
+export interface MakeOptions {
+  /** Ends the process. */
+  signal: AbortSignal;
+  onProgress(progress: number): void;
+}
+
+/** Makes the file in a process of its own. */
+export function makeInProcess(order: ExportOrder, { signal, onProgress }: MakeOptions): Promise<ExportReport> {
   return new Promise((resolve) => {
     const child = fork(fileURLToPath(new URL('./process.js', import.meta.url)), {
       execArgv: [`--max-old-space-size=${mostHeapMegabytes}`, `--max-semi-space-size=${youngHeapMegabytes}`], env: { PATH: process.env['PATH'], TZ: 'UTC' }, serialization: 'json',
     });
     const end = () => child.kill('SIGKILL');
     let report: ExportReport | undefined;
-    child.once('message', (message: ExportReport) => (report = message));
+    child.on('message', (message: ExportReport | ExportStep) => {
+      if (message.kind === 'progress') onProgress(message.progress);
+      else report = message;
+    });
     child.once('error', (error) => (report ??= { kind: 'trouble', reason: error.message }));
     child.once('close', (code, killedBy) => {
       signal.removeEventListener('abort', end);

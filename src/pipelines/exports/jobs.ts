@@ -1,9 +1,9 @@
 import { Queue, UnrecoverableError, Worker, type Job } from 'bullmq';
 import type { Log } from '../../log.ts';
 import type { ExportFiles } from '../../stores/files.ts';
-import type { ExportStore } from '../../stores/postgres/exports.ts';
+import type { ExportStatus, ExportStore } from '../../stores/postgres/exports.ts';
 import { queues } from '../queues.ts';
-import type { ExportReport } from './fork.ts';
+import type { ExportReport, MakeOptions } from './fork.ts';
 
 export interface ExportJobsDeps {
   /** Of the instance for jobs. */
@@ -12,7 +12,9 @@ export interface ExportJobsDeps {
   files: Pick<ExportFiles, 'remove' | 'list'>;
   /** Resolves when all responses accepted by now can be read. */
   settled(surveyId: string): Promise<void>;
-  make(exportId: string, signal: AbortSignal): Promise<ExportReport>;
+  make(exportId: string, options: MakeOptions): Promise<ExportReport>;
+  /** For those who watch; may be lost. */
+  tell(job: { surveyId: string; kind: 'export'; id: string; status: ExportStatus; progress: number }): void;
   now(): number;
   log: Log;
 }
@@ -27,7 +29,7 @@ const graceMs = 60_000;
 const outOfAttempts = 'The file could not be made; please ask for it again';
 
 /** Makes files one after the other from what the outbox has put in line. Postgres is the record: the queue may lose or repeat anything. */
-export function createExportJobs({ redisUrl, exports, files, settled, make, now, log }: ExportJobsDeps) {
+export function createExportJobs({ redisUrl, exports, files, settled, make, tell, now, log }: ExportJobsDeps) {
   const connection = { url: redisUrl, maxRetriesPerRequest: null };
   const queue = new Queue(queueName, { connection });
   const stopping = new AbortController();
@@ -36,20 +38,30 @@ export function createExportJobs({ redisUrl, exports, files, settled, make, now,
     const { exportId } = payload.parse(job.data);
     const record = await exports.find(exportId);
     if (!record || (record.status !== 'PENDING' && record.status !== 'PROCESSING')) return;
-    await settled(record.surveyId);
-    const report = await make(exportId, stopping.signal);
+    const { surveyId } = record;
+    const say = (status: ExportStatus, progress: number) => tell({ surveyId, kind: 'export', id: exportId, status, progress });
+    say('PROCESSING', 0);
+    await settled(surveyId);
+    const report = await make(exportId, { signal: stopping.signal, onProgress: (progress) => say('PROCESSING', progress) });
+    if (report.kind === 'completed') say('COMPLETED', 1);
     if (report.kind === 'failed') {
-      await exports.fail(exportId, report.reason);
+      await fail(exportId, report.reason);
       throw new UnrecoverableError(report.reason);
     }
     if (report.kind === 'trouble') throw new Error(report.reason);
+  };
+
+  const fail = async (exportId: string, reason: string): Promise<void> => {
+    await exports.fail(exportId, reason);
+    const record = await exports.find(exportId);
+    if (record) tell({ surveyId: record.surveyId, kind: 'export', id: exportId, status: record.status, progress: record.progress });
   };
 
   const worker = new Worker(queueName, work, { connection, concurrency, lockDuration: lockMs, stalledInterval: missedEveryMs, maxStalledCount: attempts, autorun: false });
   worker.on('failed', (job, error) => {
     log.warn({ err: error, exportId: job?.data?.exportId }, 'an export was not made');
     // A worker that is stopping kills its file's process: that attempt says nothing about the export.
-    if (job && !stopping.signal.aborted && job.attemptsMade >= attempts) exports.fail(job.data.exportId, outOfAttempts).catch((failure: unknown) => log.warn({ err: failure }, 'a failed export could not be marked'));
+    if (job && !stopping.signal.aborted && job.attemptsMade >= attempts) fail(job.data.exportId, outOfAttempts).catch((failure: unknown) => log.warn({ err: failure }, 'a failed export could not be marked'));
   });
   const note = (error: Error) => log.warn({ err: error }, 'the export queue has trouble');
   queue.on('error', note);

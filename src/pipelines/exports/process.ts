@@ -9,7 +9,7 @@ import { createPostgres } from '../../stores/postgres/client.ts';
 import { createExportStore } from '../../stores/postgres/exports.ts';
 import { createSurveyStore } from '../../stores/postgres/surveys.ts';
 import { runExport } from './run.ts';
-import type { ExportOrder, ExportReport } from './fork.ts';
+import type { ExportOrder, ExportReport, ExportStep } from './fork.ts';
 
 /**
  * A process that makes one file and ends. Of its own, because writing a file is work for seconds that must not hold up requests, and so
@@ -34,7 +34,7 @@ async function make({ exportId, urls, dataDir, cluster, logLevel }: ExportOrder)
   try {
     const outcome = await runExport({
       exports: createExportStore(sql), surveys: createSurveyStore(sql), rows: createExportRows({ clickhouse, ...placement }), totals: createTotalsStore({ clickhouse, ...placement }),
-      files: createExportFiles(dataDir), now: () => Date.now(),
+      files: createExportFiles(dataDir), now: () => Date.now(), onProgress: (progress) => void process.send?.({ kind: 'progress', progress } satisfies ExportStep),
     }, exportId);
     return { kind: outcome };
   } catch (error) {

@@ -17,6 +17,8 @@ export interface RunDeps {
   totals: Pick<TotalsStore, 'countSurvey'>;
   files: ExportFiles;
   now(): number;
+  /** At most once a second. */
+  onProgress(progress: number): void;
 }
 
 export type RunOutcome = 'completed' | 'not wanted';
@@ -82,7 +84,7 @@ function selectionOf(survey: SurveyWithQuestions, { surveyId, options, createdAt
 }
 
 /** Counts rows on their way to the writer, says so once a second, and stops where nobody wants the file any more. */
-function createProgress({ exports, now }: RunDeps, exportId: string, total: number) {
+function createProgress({ exports, now, onProgress }: RunDeps, exportId: string, total: number) {
   let rows = 0;
   let hasBegun = false;
   let saidAtMs = now();
@@ -97,7 +99,9 @@ function createProgress({ exports, now }: RunDeps, exportId: string, total: numb
         rows += rowsIn(piece);
         if (now() - saidAtMs < progressEveryMs) continue;
         saidAtMs = now();
-        if (!(await exports.advance(exportId, Math.min(0.99, rows / Math.max(1, total))))) throw new NotWanted();
+        const progress = Math.min(0.99, rows / Math.max(1, total));
+        if (!(await exports.advance(exportId, progress))) throw new NotWanted();
+        onProgress(progress);
       }
     },
   };
