@@ -72,8 +72,6 @@ export async function createPeople(deps: PeopleDeps) {
     routes: peopleRoutes(routeDeps),
     /** To be run at start, after the migrations; see auth/first-admin. */
     ensureFirstAdmin: (given: { email: string; password?: string | undefined }) => ensureFirstAdmin({ users: stores.users, hash: passwords.hash, newId }, given),
-    /** Forgets sessions that are long over; to be run now and then by one process. */
-    sweepSessions: stores.sessions.sweep,
   };
 }
 

@@ -5,6 +5,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Role, Settings } from '../settings.ts';
 import { exportRequested } from '../stores/postgres/exports.ts';
+import { createSessionStore } from '../stores/postgres/sessions.ts';
 import type { StoreUrls, Stores } from '../stores/stores.ts';
 import { createFanOut, type FanOut } from '../webhooks/fan-out.ts';
 import { startAi } from './ai/start.ts';
@@ -129,6 +130,7 @@ function tasks({ stores, core }: JobsOptions, outbox: Pick<Outbox, 'purge' | 'me
     { name: 'erase deleted responses for good', everyMs: hourMs, run: async () => void (await stores.responses.eraseDeleted()) },
     { name: 'delete responses whose time is over', everyMs: 600_000, run: async () => void (await core.erasing.eraseExpired()) },
     { name: 'remove uploads that nobody claimed', everyMs: 600_000, run: async () => void (await core.uploads.sweep()) },
+    { name: 'forget sessions that are long over', everyMs: hourMs, run: async () => void (await createSessionStore(stores.sql).sweep()) },
     { name: 'forget delivered events', everyMs: hourMs, run: () => outbox.purge() },
     { name: 'measure the outbox', everyMs: 5000, run: () => outbox.measure() },
   ];

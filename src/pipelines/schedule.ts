@@ -6,13 +6,17 @@ export interface ScheduledTask {
   run(): Promise<void>;
 }
 
+/** The first turns come soon after the start, lest a process that is often restarted never gets to what is done rarely; not all at once. */
+const firstAfterMs = 5000;
+const apartMs = 500;
+
 /** Runs tasks again and again, each never twice at once; a failure is logged and the next turn comes as usual. */
 export function startSchedule(tasks: readonly ScheduledTask[], log: Log) {
   let isStopping = false;
   const running = new Set<Promise<void>>();
-  const timers = tasks.map((task) => {
+  const timers = tasks.flatMap((task, index) => {
     let isBusy = false;
-    const timer = setInterval(() => {
+    const begin = () => {
       if (isBusy || isStopping) return;
       isBusy = true;
       const turn = task.run().catch((error: unknown) => log.warn({ err: error, task: task.name }, 'a scheduled task failed')).finally(() => {
@@ -20,14 +24,14 @@ export function startSchedule(tasks: readonly ScheduledTask[], log: Log) {
         running.delete(turn);
       });
       running.add(turn);
-    }, task.everyMs);
-    timer.unref();
-    return timer;
+    };
+    const early = task.everyMs > firstAfterMs ? [setTimeout(begin, firstAfterMs + apartMs * index)] : [];
+    return [...early, setInterval(begin, task.everyMs)].map((timer) => timer.unref());
   });
   return {
     async stop(): Promise<void> {
       isStopping = true;
-      for (const timer of timers) clearInterval(timer);
+      for (const timer of timers) clearTimeout(timer);
       await Promise.all(running);
     },
   };

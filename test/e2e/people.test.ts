@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/people-server.ts';
 import { runToExit, startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -79,6 +80,19 @@ describe('people and their rights', () => {
     service = await start();
     assert.ok(!service.printed().includes('password:'), 'a second start makes no ADMIN');
     assert.equal((await createClient(service, accessToken).get('/auth/me')).email, 'lasting@example.org');
+  });
+
+  it('leave no session behind for longer than a week: a start looks for them', async () => {
+    admin = (await signIn('first@localhost', madePassword)).client;
+    const { user } = await addPerson('gone', 'EDITOR');
+    const sessions = async () => (await database.sql`SELECT id FROM sessions WHERE user_id = ${user.id}`).length;
+    await database.sql`UPDATE sessions SET ended_at = now() - interval '6 days' WHERE user_id = ${user.id}`;
+    await signIn(user.email, 'password of gone');
+    await database.sql`UPDATE sessions SET ended_at = now() - interval '8 days' WHERE user_id = ${user.id} AND ended_at IS NULL`;
+    assert.equal(await sessions(), 2);
+    assert.equal(await service.stop(), 0);
+    service = await start();
+    await eventually(async () => assert.equal(await sessions(), 1), 30_000);
   });
 
   it('are not served with a JWT_PRIVATE_KEY that makes no sense: the start names the setting and does not quote it', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { createSessionStore } from '../../src/stores/postgres/sessions.ts';
 import { createClient } from '../support/client.ts';
 import { password, startPeopleServer, type PeopleServer } from '../support/people-server.ts';
 
@@ -119,7 +120,7 @@ describe('refreshing', () => {
     const [over, recent, live] = [await login(), await login(), await login()];
     await server.sql`UPDATE sessions SET ended_at = now() - interval '8 days' WHERE id = ${sessionOf(over)}`;
     await server.sql`UPDATE sessions SET ended_at = now() - interval '6 days' WHERE id = ${sessionOf(recent)}`;
-    assert.equal(await server.people.sweepSessions(), 1);
+    assert.equal(await createSessionStore(server.sql).sweep(), 1);
     const left = await server.sql<{ id: string }[]>`SELECT id FROM sessions WHERE id = ANY(${[over, recent, live].map(sessionOf)}::uuid[]) ORDER BY id`;
     assert.deepEqual(left.map((row) => row.id).sort(), [sessionOf(recent), sessionOf(live)].sort());
   });
