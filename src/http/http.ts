@@ -9,6 +9,7 @@ import type { JobSender } from '../pipelines/queues.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Settings } from '../settings.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
+import { handOverWebhooks } from '../stores/postgres/webhooks.ts';
 import type { Stores } from '../stores/stores.ts';
 import { createGuard } from '../webhooks/guard.ts';
 import { aiRoutes } from './ai.ts';
@@ -58,7 +59,7 @@ export interface HttpOptions {
 export async function createHttp(options: HttpOptions) {
   assertNativeServer();
   const { settings, stores, core, metrics, secrets, log } = options;
-  const people = await createPeople({ sql: stores.sql, redis: stores.sharedRedis, secrets, log, settings, nowMs: core.now, newId: () => newId(), announce: stores.rightsNews.publish });
+  const people = await createPeople({ sql: stores.sql, redis: stores.sharedRedis, secrets, log, settings, nowMs: core.now, newId: () => newId(), announce: stores.rightsNews.publish, handOver: handOverWebhooks });
   const limits = createLimits({ redis: stores.sharedRedis, auth: settings.rateLimits.auth, api: settings.rateLimits.api, processCount: settings.workers, log });
   const access = createSurveyAccess({
     surveys: stores.surveys,

@@ -31,7 +31,7 @@ export interface PeopleDeps {
   secrets: Secrets;
   log: Log;
   settings: Pick<Settings, 'dataDir' | 'jwtPrivateKey' | 'accessTokenTtlSeconds' | 'refreshTokenTtlSeconds'>;
-  /** Moves what a deleted user owns in other stores (surveys are moved already). */
+  /** Moves what a deleted user owns beside surveys. */
   handOver?: HandOver;
   /** Tells all processes of a change that somebody's open connections depend on. */
   announce?(change: RightsChange): void;

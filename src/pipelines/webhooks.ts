@@ -72,6 +72,7 @@ export function startWebhooks(deps: WebhookJobsDeps) {
         metrics.webhookState({ oldestPendingSeconds: oldestPending === null ? 0 : Math.max(0, (now() - oldestPending.getTime()) / 1000), disabled });
       },
     },
+    { name: 'switch off endpoints of deleted surveys', everyMs: 60_000, run: () => webhooks.endOrphans(new Date(now())) },
     { name: 'give up old deliveries', everyMs: 30_000, run: () => untilDone(() => deliveries.expire(new Date(now()))) },
     { name: 'forget old deliveries', everyMs: 60_000, run: () => untilDone(() => deliveries.purge({ before: new Date(now() - keptMs), keptAtMost })) },
   ];

@@ -37,6 +37,7 @@ describe('webhooks', () => {
     const answers = [{ questionId: question.id, numberValue: 1 }];
     return { id: survey.id as string, answers, submit: async (body: object = {}) => (await admin.submit(survey.id, { answers, ...body })).body.data };
   };
+  const figures = async () => (await fetch(`${service.origin}/metrics`)).text();
   const deliveriesOf = async (webhookId: string, query = '') => (await admin.get(`/webhooks/${webhookId}/deliveries?limit=100${query}`)) as any[];
 
   it('tell of all four events, each signed as Standard Webhooks says', async () => {
@@ -214,6 +215,107 @@ describe('webhooks', () => {
     await admin.remove(`/responses/${responseId}`);
     await eventually(() => assert.equal(receiver.received.length, 2));
     assert.deepEqual(receiver.verified(hook.secret).map(({ content }) => content.data.deleted), [undefined, true]);
+  });
+
+  it('tell once of every filling of a quota, also when it is raised and filled again', async () => {
+    const receiver = await receiverOf();
+    const survey = await openSurvey({ responseQuota: 3 });
+    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['quota.reached'], surveyId: survey.id });
+    await admin.post(`/surveys/${survey.id}/publish`);
+    // More than there is room for, at once: one of them fills it.
+    await Promise.all(Array.from({ length: 12 }, () => survey.submit()));
+    const told = () => new Map(receiver.verified(hook.secret).map(({ id, content }) => [id, [content.data.quota, content.data.responseCount]]));
+    await eventually(() => assert.deepEqual([...told().values()], [[3, 3]]));
+    await admin.put(`/surveys/${survey.id}`, { responseQuota: 5, status: 'ACTIVE' });
+    await Promise.all(Array.from({ length: 12 }, () => survey.submit()));
+    await eventually(() => assert.equal(told().size, 2));
+    // What is told of later than the quota's filling proves that nothing was left on its way.
+    await admin.put(`/surveys/${survey.id}`, { responseQuota: 6, status: 'ACTIVE' });
+    await survey.submit();
+    await eventually(() => assert.equal(told().size, 3));
+    assert.deepEqual([...told().values()].sort(), [[3, 3], [5, 5], [6, 6]]);
+  });
+
+  it('tell of a survey that was deleted before the delivery', async () => {
+    const receiver = await receiverOf(() => (receiver.received.length < 3 ? 500 : 200));
+    const survey = await openSurvey({ status: 'ACTIVE' });
+    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['response.completed'], surveyId: survey.id });
+    const { responseId } = await survey.submit();
+    await eventually(() => assert.equal(receiver.received.length, 1));
+    await admin.remove(`/surveys/${survey.id}`);
+    await eventually(async () => assert.equal((await deliveriesOf(hook.id, '&status=DELIVERED')).length, 1));
+    const told = receiver.verified(hook.secret);
+    assert.deepEqual(told.at(-1)?.content.data, { surveyId: survey.id, responseId, deleted: true });
+    assert.equal(new Set(told.map(({ id }) => id)).size, 1);
+  });
+
+  it('keep no more waiting than their endpoint allows, say what was left out, and bring it in when asked to', async () => {
+    let isAway = true;
+    const receiver = await receiverOf((_received, reply) => (isAway ? void setTimeout(() => reply.writeHead(503).end(), 300) : 200));
+    const survey = await openSurvey({ status: 'ACTIVE' });
+    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['response.completed'], surveyId: survey.id, maxWaiting: 100 });
+    assert.equal(hook.maxWaiting, 100);
+    const since = new Date(Date.now() - 1000).toISOString();
+    for (let n = 0; n < 5; n += 1) await Promise.all(Array.from({ length: 50 }, () => survey.submit()));
+    const leftOut = await eventually(async () => {
+      const found = (await deliveriesOf(hook.id, '&status=FAILED')).filter((delivery) => /^not sent: 100 deliveries/.test(delivery.attempts[0]?.error));
+      assert.ok(found.length > 0);
+      return found;
+    });
+    assert.ok(leftOut.every((delivery) => delivery.nextAttemptAt === null && delivery.attempts.length === 1));
+    isAway = false;
+    const ids = () => new Set(receiver.verified(hook.secret).map(({ content }) => content.data.responseId));
+    await eventually(async () => assert.deepEqual(await deliveriesOf(hook.id, '&status=PENDING'), []), 20_000);
+    const { deliveries } = await admin.expect(202, 'POST', `/webhooks/${hook.id}/replay`, { since, until: new Date(Date.now() + 1000).toISOString(), status: 'FAILED' });
+    assert.ok(deliveries >= leftOut.length);
+    await eventually(() => assert.equal(ids().size, 250), 20_000);
+    assert.match(await figures(), /^webhook_overflow_total [1-9]/m);
+  });
+
+  it('go to the heir when their owner is deleted, and stop where they would tell of what was never the owner’s', async () => {
+    const email = `leaving-${Date.now()}@example.com`;
+    const leaving = await admin.create('/users', { email, password: 'long enough password', role: 'EDITOR' });
+    const login = await createClient(service).call('POST', '/auth/login', { body: { email, password: 'long enough password' } });
+    const person = createClient(service, login.body.data.accessToken);
+    const receiver = await receiverOf();
+    const own = await person.create('/surveys', { title: 'Handed over', status: 'ACTIVE' });
+    const question = await person.create(`/surveys/${own.id}/questions`, { type: 'NUMBER', text: 'n' });
+    const shared = await openSurvey({ status: 'ACTIVE' });
+    await admin.put(`/surveys/${shared.id}/members/${leaving.id}`, { role: 'EDITOR' });
+    const body = { url: receiver.url, events: ['response.completed'] };
+    const hooks = await Promise.all([{ surveyId: own.id }, { surveyId: shared.id }, {}].map((fields) => person.create('/webhooks', { ...body, ...fields })));
+    await admin.remove(`/users/${leaving.id}`);
+    const [ofOwn, ofShared, ofAll] = await Promise.all(hooks.map((hook) => admin.get(`/webhooks/${hook.id}`)));
+    assert.deepEqual([ofOwn.isActive, ofShared.isActive, ofAll.isActive], [true, false, false]);
+    const { id: adminId } = await admin.get('/auth/me');
+    assert.ok([ofOwn, ofShared, ofAll].every((hook) => hook.ownerId === adminId));
+    assert.match(ofAll.disabledReason, /owner was deleted/);
+    await shared.submit();
+    await admin.submit(own.id, { answers: [{ questionId: question.id, numberValue: 1 }] });
+    await eventually(() => assert.equal(receiver.received.length, 1));
+    await eventually(async () => assert.equal((await admin.get(`/surveys/${shared.id}`)).responseCount, 1));
+    assert.deepEqual(receiver.verified(hooks[0].secret).map(({ content }) => content.data.surveyId), [own.id]);
+  });
+
+  it('are shown in the figures: attempts by result, the oldest that waits, endpoints switched off', async () => {
+    const value = async (pattern: RegExp) => Number(pattern.exec(await figures())?.[1] ?? 0);
+    const attempts = (result: string) => value(new RegExp(`^webhook_attempts_total\\{result="${result}"\\} (\\S+)$`, 'm'));
+    const results = ['delivered', 'refused', 'gone', 'connection'] as const;
+    const before = await Promise.all(results.map(attempts));
+    const disabledBefore = await value(/^webhook_disabled_endpoints (\S+)$/m);
+    const urls = [await receiverOf(), await receiverOf(() => 500), await receiverOf(() => 410)].map(({ url }) => url);
+    const hooks = await Promise.all([...urls, 'http://127.0.0.1:1/'].map((url) => admin.create('/webhooks', { url, events: ['survey.published'] })));
+    for (const hook of hooks) await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
+    await eventually(async () => {
+      const now = await Promise.all(results.map(attempts));
+      assert.deepEqual(now.map((count, n) => count > (before[n] ?? 0)), [true, true, true, true]);
+    });
+    await eventually(async () => assert.ok((await value(/^webhook_disabled_endpoints (\S+)$/m)) > disabledBefore), 15_000);
+    const slow = await receiverOf(() => undefined);
+    const waiting = await admin.create('/webhooks', { url: slow.url, events: ['survey.published'] });
+    await admin.expect(202, 'POST', `/webhooks/${waiting.id}/test`);
+    await eventually(async () => assert.ok((await value(/^webhook_oldest_pending_seconds (\S+)$/m)) >= 1), 15_000);
+    await admin.remove(`/webhooks/${waiting.id}`);
   });
 
   it('refuse fields that they do not know and addresses that are none', async () => {

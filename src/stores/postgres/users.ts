@@ -29,7 +29,7 @@ export interface UserChange {
   isDisabled?: boolean;
 }
 
-/** Moves what else belongs to a user, in the transaction that deletes the user. */
+/** Moves what else belongs to a user, in the transaction that deletes the user, before the surveys are moved. */
 export type HandOver = (tx: Tx, fromUserId: string, toUserId: string) => Promise<void>;
 
 interface UserRow {
@@ -130,9 +130,9 @@ export function createUserStore(sql: Sql, handOver: HandOver = async () => {}) {
         if (!row) throw notFound('user');
         const other = isActiveAdmin(row) ? await anotherAdmin(tx, id) : heirId;
         const heir = id === heirId ? other : heirId;
+        await handOver(tx, id, heir);
         await tx`UPDATE surveys SET owner_id = ${heir} WHERE owner_id = ${id}`;
         await tx`DELETE FROM survey_members m USING surveys s WHERE s.id = m.survey_id AND s.owner_id = m.user_id AND m.user_id = ${heir}`;
-        await handOver(tx, id, heir);
         await tx`DELETE FROM users WHERE id = ${id}`;
         return heir;
       }),

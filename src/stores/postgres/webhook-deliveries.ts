@@ -102,6 +102,13 @@ export function createDeliveryStore(sql: Sql) {
         WHERE webhook_id = ANY(${webhookIds}::uuid[]) AND event_key = ANY(${eventKeys}::text[]) AND status = 'PENDING'`;
     },
 
+    /** The same for all of a survey. */
+    async markSurveyDeleted(surveyId: string): Promise<void> {
+      await sql`
+        UPDATE webhook_deliveries d SET data = d.data || '{"deleted": true}' FROM webhooks w
+        WHERE d.webhook_id = w.id AND (w.survey_id IS NULL OR w.survey_id = ${surveyId}) AND d.status = 'PENDING' AND d.data ->> 'surveyId' = ${surveyId}`;
+    },
+
     /** What should be sent now, the longest due first; without what the caller holds already. */
     due: async (webhookId: string, { now, held, most }: { now: Date; held: readonly string[]; most: number }): Promise<Delivery[]> => {
       const rows = await sql<DeliveryRow[]>`

@@ -1,4 +1,5 @@
 import { withPostgres, type Sql } from './client.ts';
+import type { HandOver } from './users.ts';
 
 /** An endpoint that is told of events. */
 export interface Webhook {
@@ -142,6 +143,13 @@ export function createWebhookStore(sql: Sql) {
     disable: async (webhookId: string, { at, reason }: { at: Date; reason: string }): Promise<void> =>
       void (await sql`UPDATE webhooks SET is_active = false, disabled_at = ${at}, disabled_reason = ${reason} WHERE id = ${webhookId} AND is_active`),
 
+    /** Switches off the endpoints of deleted surveys once nothing waits for them any more. */
+    endOrphans: async (now: Date): Promise<void> =>
+      void (await sql`
+        UPDATE webhooks w SET is_active = false, disabled_at = ${now}, disabled_reason = ${surveyGone} FROM surveys s
+        WHERE s.id = w.survey_id AND s.deleted_at < ${now}::timestamptz - interval '1 minute' AND w.is_active
+          AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING')`),
+
     /** Endpoints with deliveries that are due and that nobody works on. */
     due: async (now: Date, most: number): Promise<string[]> => {
       const rows = await sql<{ id: string }[]>`
@@ -162,6 +170,20 @@ export function createWebhookStore(sql: Sql) {
     },
   };
 }
+
+const ownerGone = 'Its owner was deleted: switch it on if it should go on';
+const surveyGone = 'Its survey was deleted';
+
+/**
+ * A deleted user's endpoints go to the heir. Those of surveys that go to the heir too go on; the others are switched off, because they would
+ * tell somebody who is gone of surveys that were never theirs.
+ */
+export const handOverWebhooks: HandOver = async (tx, fromUserId, toUserId) => {
+  const goesOn = tx`EXISTS (SELECT FROM surveys s WHERE s.id = w.survey_id AND s.owner_id = ${fromUserId})`;
+  await tx`
+    UPDATE webhooks w SET is_active = false, disabled_at = now(), disabled_reason = ${ownerGone} WHERE owner_id = ${fromUserId} AND is_active AND NOT ${goesOn}`;
+  await tx`UPDATE webhooks SET owner_id = ${toUserId}, updated_at = now() WHERE owner_id = ${fromUserId}`;
+};
 
 export type WebhookStore = ReturnType<typeof createWebhookStore>;
 
