@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { intakeProblem } from '../../actors/submissions.ts';
+import { intakeProblem } from '../../actors/intake-problem.ts';
 import type { HeldSurvey, SurveyActors } from '../../actors/surveys.ts';
 import { visibleOptions, visibleQuestions, visibleRows, type MatrixRow, type Option, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
 import { chooseLanguage, directionOf, translateSurvey } from '../../domain/translation.ts';

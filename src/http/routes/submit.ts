@@ -1,4 +1,5 @@
-import type { SubmissionOutcome, SubmissionRequest, SubmissionStanding, Submissions } from '../../actors/submissions.ts';
+import type { SubmissionRequest } from '../../actors/submission-plan.ts';
+import type { SubmissionOutcome, SubmissionStanding, Submissions } from '../../actors/submissions.ts';
 import { readSubmission } from '../../domain/submission.ts';
 import { Problem, notFound, validationProblem, type Finding } from '../../errors.ts';
 import { assertJsonType, parseFlatJson } from '../body.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { intakeProblem } from '../../actors/submissions.ts';
+import { intakeProblem } from '../../actors/intake-problem.ts';
 import type { HeldSurvey, SurveyActors } from '../../actors/surveys.ts';
 import type { Question } from '../../domain/survey.ts';
 import { Problem, notFound, validationProblem } from '../../errors.ts';

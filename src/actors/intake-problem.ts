@@ -1,0 +1,16 @@
+import { conflict, type Problem } from '../errors.ts';
+import type { HeldSurvey } from './surveys.ts';
+
+/** Asks the actor; the clock is asked as well, since a timer may be a moment late. */
+export function intakeProblem({ actor, survey }: HeldSurvey, nowMs: number): Problem | undefined {
+  const snapshot = actor.getSnapshot();
+  if (survey.endsAt !== null && nowMs >= survey.endsAt.getTime() && survey.status !== 'DRAFT') return conflict('SURVEY_ENDED', 'This survey has ended');
+  if (survey.startsAt !== null && nowMs < survey.startsAt.getTime() && survey.status === 'ACTIVE') return conflict('SURVEY_NOT_OPEN_YET', 'This survey has not started yet');
+  if (snapshot.hasTag('accepting')) return undefined;
+  if (snapshot.value === 'scheduled') return undefined;
+  if (snapshot.value === 'closed' && survey.closedReason === 'QUOTA') return quotaProblem();
+  if (snapshot.value === 'closed' && survey.closedReason === 'ENDED') return conflict('SURVEY_ENDED', 'This survey has ended');
+  return conflict('SURVEY_NOT_ACTIVE', 'This survey takes no responses now');
+}
+
+export const quotaProblem = (): Problem => conflict('QUOTA_REACHED', 'This survey has all the responses it asked for');

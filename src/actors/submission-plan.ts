@@ -1,0 +1,184 @@
+import { checkAnswers } from '../domain/answers.ts';
+import type { AnswerRow, KnownUpload } from '../domain/questions/contract.ts';
+import { encodeResponse } from '../domain/response-row.ts';
+import { durationMs, type Submission } from '../domain/submission.ts';
+import { Problem, conflict, notFound, validationProblem, type Finding } from '../errors.ts';
+import { isSameText, type Secrets } from '../secrets.ts';
+import type { Intake, ResponseState } from '../stores/redis/intake.ts';
+import { intakeProblem } from './intake-problem.ts';
+import type { HeldSurvey } from './surveys.ts';
+
+/** A submission as it comes in from a route. */
+export interface SubmissionRequest {
+  surveyId: string;
+  /** Read from the body; undefined when the body itself could not be read, and `problem` says why. */
+  submission: Submission | undefined;
+  problem: Problem | undefined;
+  /** Findings about the fields beside the answers; reported together with those about the answers. */
+  findings: readonly Finding[];
+  /** The parsed body, for comparing repeats. */
+  body: unknown;
+  idempotencyKey: string | undefined;
+  surveyToken: string | undefined;
+  address: string;
+}
+
+interface SubmissionReply {
+  responseId: string;
+  isComplete: boolean;
+  submittedAt: string;
+  resumeToken?: string;
+}
+
+/** Finished uploads that a submission names; they are reserved for the response until it is accepted or released. */
+export interface UploadReservations {
+  reserve(surveyId: string, responseId: string, uploadIds: readonly string[]): Promise<ReadonlyMap<string, KnownUpload>>;
+  release(responseId: string, uploadIds: readonly string[]): Promise<void>;
+}
+
+export interface PlanDeps {
+  intake: Pick<Intake, 'state'>;
+  uploads: Pick<UploadReservations, 'reserve'>;
+  secrets: Pick<Secrets, 'resumeToken' | 'isResumeToken'>;
+  now(): number;
+}
+
+/** What a partial response keeps in the intake so that it can go on. */
+interface KeptState {
+  submittedAtMs: number;
+  startedAtMs: number | undefined;
+  language: string;
+  respondent: string;
+  metadata: Readonly<Record<string, string>>;
+  row: AnswerRow;
+}
+
+/** A submission made ready for the intake, or the problem that it has. */
+export interface Plan {
+  problem: Problem | undefined;
+  responseId: string;
+  seen: number | null;
+  isComplete: boolean;
+  row: string;
+  reply: string;
+  state: string;
+  uploadIds: readonly string[];
+}
+
+/** Checks and encodes a submission; waits only where something has to be looked up. */
+export function makePlan(deps: PlanDeps, request: SubmissionRequest, held: HeldSurvey, ownId: string): Plan | Promise<Plan> {
+  const { submission } = request;
+  const responseId = submission?.responseId ?? ownId;
+  if (!submission) return refusal(responseId, null, request.problem ?? new Problem('VALIDATION_ERROR'));
+  const closed = tokenProblem(request, held) ?? intakeProblem(held, deps.now());
+  if (submission.responseId !== undefined || submission.resumeToken !== undefined) return planContinued(deps, { request, submission, held, responseId, continued: { seen: 0 } }, closed);
+  const input: AnswerInput = { request, submission, held, responseId, continued: { seen: null } };
+  if (closed) return refusal(responseId, null, closed);
+  const uploadIds = held.compiled.uploadIdsIn(submission.answers);
+  return uploadIds.length === 0 ? planAnswers(deps, input, [], noUploads) : planUploads(deps, input, uploadIds);
+}
+
+function refusal(responseId: string, seen: number | null, problem: Problem): Plan {
+  return { problem, responseId, seen, isComplete: false, row: '', reply: '', state: '', uploadIds: [] };
+}
+
+/** A submission that names its response: what was saved of it is looked up first. */
+async function planContinued(deps: PlanDeps, input: AnswerInput, closed: Problem | undefined): Promise<Plan> {
+  const continued = await findContinued(deps, input.request.surveyId, input.submission);
+  const problem = closed ?? continued.problem;
+  if (problem) return refusal(input.responseId, continued.seen, problem);
+  return planUploads(deps, { ...input, continued }, input.held.compiled.uploadIdsIn(input.submission.answers));
+}
+
+async function planUploads(deps: PlanDeps, input: AnswerInput, uploadIds: readonly string[]): Promise<Plan> {
+  const uploads = uploadIds.length === 0 ? noUploads : await deps.uploads.reserve(input.request.surveyId, input.responseId, uploadIds);
+  // Of what another response holds nothing is this submission's to give back.
+  return planAnswers(deps, input, [...uploads.keys()], uploads);
+}
+
+interface Continued {
+  problem?: Problem;
+  kept?: KeptState;
+  seen: number | null;
+}
+
+async function findContinued(deps: PlanDeps, surveyId: string, submission: Submission): Promise<Continued> {
+  const { responseId, resumeToken } = submission;
+  if (responseId === undefined) {
+    return resumeToken === undefined
+      ? { seen: null }
+      : { seen: null, problem: validationProblem([{ path: 'responseId', message: 'is needed with resumeToken' }]) };
+  }
+  if (resumeToken === undefined) return { seen: 0 };
+  if (!deps.secrets.isResumeToken(surveyId, responseId, resumeToken)) return { seen: null, problem: new Problem('FORBIDDEN', 'The resumeToken is not that of this response') };
+  const state: ResponseState | undefined = await deps.intake.state(surveyId, responseId);
+  if (!state || state.seen < 1 || state.surveyId !== surveyId) return { seen: null, problem: notFound('response to continue') };
+  if (state.isDone || state.data === '') return { seen: state.seen, problem: conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed') };
+  return { seen: state.seen, kept: JSON.parse(state.data) as KeptState };
+}
+
+function tokenProblem({ submission, surveyToken }: SubmissionRequest, { survey }: HeldSurvey): Problem | undefined {
+  if (survey.visibility !== 'PRIVATE') return undefined;
+  const given = surveyToken ?? submission?.surveyToken;
+  const isRight = given !== undefined && survey.accessToken !== null && isSameText(survey.accessToken, given);
+  return isRight ? undefined : new Problem('FORBIDDEN', 'This survey takes submissions only with its token');
+}
+
+interface AnswerInput {
+  request: SubmissionRequest;
+  submission: Submission;
+  held: HeldSurvey;
+  responseId: string;
+  continued: Continued;
+}
+
+function planAnswers(deps: PlanDeps, input: AnswerInput, uploadIds: readonly string[], uploads: ReadonlyMap<string, KnownUpload>): Plan {
+  const { request, submission, held, responseId, continued } = input;
+  const checked = checkAnswers(held.compiled, submission.answers, { isComplete: submission.isComplete, uploads, ...(continued.kept && { previous: continued.kept.row }) });
+  const anonymity: Finding[] = held.survey.isAnonymous && submission.respondent !== undefined ? [{ path: 'respondent', message: 'is not taken by an anonymous survey' }] : [];
+  const findings = [...request.findings, ...anonymity, ...(checked.ok ? [] : checked.findings)];
+  const { seen } = continued;
+  if (!checked.ok || findings.length > 0)
+    return { problem: validationProblem(findings), responseId, seen, isComplete: submission.isComplete, row: '', reply: '', state: '', uploadIds };
+  return { problem: undefined, seen, uploadIds, ...encodePlan(deps, input, checked.row) };
+}
+
+const noMetadata: Readonly<Record<string, string>> = {};
+const noUploads: ReadonlyMap<string, KnownUpload> = new Map();
+
+function encodePlan(deps: PlanDeps, { submission, held, responseId, continued }: AnswerInput, row: AnswerRow): Pick<Plan, 'responseId' | 'isComplete' | 'row' | 'reply' | 'state'> {
+  const { kept } = continued;
+  const nowMs = deps.now();
+  const { survey } = held;
+  const { isComplete } = submission;
+  const submittedAtMs = kept?.submittedAtMs ?? nowMs;
+  const startedAtMs = kept?.startedAtMs ?? submission.startedAtMs;
+  const head = {
+    language: submission.language ?? kept?.language ?? survey.language,
+    respondent: submission.respondent ?? kept?.respondent ?? '',
+    metadata: kept ? { ...kept.metadata, ...submission.metadata } : (submission.metadata ?? noMetadata),
+  };
+  const reply: SubmissionReply = { responseId, isComplete, submittedAt: isoTime(submittedAtMs) };
+  if (!isComplete) reply.resumeToken = deps.secrets.resumeToken(survey.id, responseId);
+  const state: KeptState = { submittedAtMs, startedAtMs, ...head, row };
+  return {
+    responseId, isComplete,
+    row: encodeResponse(
+      {
+        surveyId: survey.id, responseId, submittedAtMs, version: (continued.seen ?? 0) + 1, surveyVersion: survey.version, isComplete,
+        completedAtMs: isComplete ? nowMs : 0, durationMs: durationMs(startedAtMs, submittedAtMs), ...head,
+      },
+      row,
+    ),
+    reply: JSON.stringify(reply),
+    state: isComplete ? '' : JSON.stringify(state),
+  };
+}
+
+let lastIso = { ms: Number.NaN, text: '' };
+
+/** Many submissions are of one millisecond: its text is made once. */
+function isoTime(ms: number): string {
+  if (lastIso.ms !== ms) lastIso = { ms, text: new Date(ms).toISOString() };
+  return lastIso.text;
+}
