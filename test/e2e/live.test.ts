@@ -93,6 +93,25 @@ describe('live streams over WebSocket', () => {
     await eventually(() => assert.deepEqual(fromThird.responseIds(), ids.slice(3)));
   });
 
+  it('never replay what was deleted, however lately it was replayed', async () => {
+    const survey = await numberSurvey();
+    const first = await connect();
+    first.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
+    const { cursor } = await first.next('subscribed');
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n += 1) ids.push(await survey.submit(n));
+    for (let gone = 0; gone < 3; gone += 1) {
+      const live = await connect();
+      live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], after: cursor });
+      const witness = await survey.submit(9);
+      ids.push(witness);
+      await live.next('response', ({ responseId }) => responseId === witness);
+      assert.deepEqual(live.responseIds(), ids);
+      const [oldest = ''] = ids.splice(0, 1);
+      await admin.remove(`/responses/${oldest}`);
+    }
+  });
+
   it('push analytics equal to GET after every change, at most once a second', async () => {
     const survey = await numberSurvey();
     const live = await connect();

@@ -4,23 +4,13 @@ import type { LiveStream } from '../../stores/redis/live.ts';
 import type { Shard, Shards } from '../../stores/redis/shards.ts';
 import type { StreamEntry } from '../../stores/redis/stream.ts';
 import { createEventReader, type EventsDeps, type LiveEvent } from './events.ts';
-import { createRecentEvents } from './recent-events.ts';
+import { createPast, type Page } from './past.ts';
 import { createTopic, handOut, tellStored, type Deliver, type Topic } from './topic.ts';
 
 export interface FeedDeps extends EventsDeps {
   stream: LiveStream;
   shards: Shards;
   log: Log;
-}
-
-/** A piece of the past. */
-export interface Page {
-  events: LiveEvent[];
-  end: LivePosition;
-  /** Nothing more had been accepted when it was read. */
-  isLast: boolean;
-  /** The stream no longer reaches back so far: what was accepted between these moments (Unix ms) may be missing. */
-  gap: { fromMs: number; toMs: number } | undefined;
 }
 
 /** One shard as this process follows it. */
@@ -37,16 +27,10 @@ interface Tail {
 const restMs = { least: 25, most: 100 };
 const troubleMs = 500;
 const entriesRead = 64;
-/** So much of the past is read at once: what a connection that stalls meanwhile holds. */
-const pageBytes = 128 * 1024;
-const pageEntries = 16;
-const recentBytes = 16 * 1024 * 1024;
-
 /** Follows the shards that somebody listens to, each once in this process, and hands out what is accepted, in order per survey. */
 export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
-  const eventsOf = createRecentEvents(createEventReader({ ...deps, log }), recentBytes);
+  const past = createPast(stream, createEventReader({ ...deps, log }));
   const tails = new Map<number, Tail>();
-  const reads = new Map<string, Promise<StreamEntry[]>>();
   let isStopped = false;
 
   const follow = async (tail: Tail): Promise<void> => {
@@ -100,20 +84,10 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
         if (topic.touched.size > 0) topic.owed = tail.position;
         if (topic.deliver.size === 0) continue;
         const batch = batches.get(topic) ?? [];
-        batch.push(...(await eventsOf(surveyId, entry)));
+        batch.push(...(await past.eventsOf(surveyId, entry)));
         batches.set(topic, batch);
       }
     return batches;
-  };
-
-  /** Clients that come back together read the same: once for all of them. */
-  const readShared = (shard: Shard, after: LivePosition): Promise<StreamEntry[]> => {
-    const key = `${shard.index} ${after.ms} ${after.seq} ${after.row}`;
-    const known = reads.get(key);
-    if (known) return known;
-    const read = stream.read(shard, after, pageEntries).finally(() => reads.delete(key));
-    reads.set(key, read);
-    return read;
   };
 
   return {
@@ -123,29 +97,7 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
       return tails.get(shard.index)?.position ?? (await stream.span(shard)).newest;
     },
 
-    /** What was accepted behind a position, a little at a time. A position of the future counts as now. */
-    async read(surveyId: string, after: LivePosition): Promise<Page> {
-      const shard = shards.of(surveyId);
-      const { oldest, newest, isTrimmed } = await stream.span(shard);
-      const start = isBehind(after, newest) ? newest : after;
-      const gap = isTrimmed && oldest && isBehind({ ...oldest, row: 0 }, start) ? { fromMs: start.ms, toMs: oldest.ms } : undefined;
-      let [position, bytes] = [start, 0];
-      const events: LiveEvent[] = [];
-      for (;;) {
-        const entries = await readShared(shard, position);
-        for (const entry of entries) {
-          for (const event of entry.surveyIds.includes(surveyId) ? await eventsOf(surveyId, entry) : []) {
-            if (!isBehind(event.position, start)) continue;
-            if (bytes >= pageBytes) return { events: await present(shard, events), end: position, isLast: false, gap };
-            events.push(event);
-            bytes += event.bytes.length;
-            position = event.position;
-          }
-          position = behindEntry(entry.id);
-        }
-        if (entries.length < pageEntries) return { events: await present(shard, events), end: position, isLast: true, gap };
-      }
-    },
+    read: (surveyId: string, after: LivePosition): Promise<Page> => past.read(shards.of(surveyId), surveyId, after),
 
     /** Joins the live stream behind `from`. False when it has gone past that already: then read on first. */
     attach(surveyId: string, deliver: Deliver, from: LivePosition): boolean {
@@ -175,12 +127,6 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
       for (const tail of tails.values()) tail.wake();
     },
   };
-
-  async function present(shard: Shard, events: LiveEvent[]): Promise<LiveEvent[]> {
-    if (events.length === 0) return events;
-    const removed = await stream.removed(shard, events.map(({ responseId }) => responseId));
-    return removed.size === 0 ? events : events.filter(({ responseId }) => !removed.has(responseId));
-  }
 
   function tailAt(surveyId: string, from: LivePosition): Tail {
     const shard = shards.of(surveyId);

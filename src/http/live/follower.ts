@@ -1,8 +1,9 @@
 import { isBehind, type LivePosition } from '../../domain/live-cursor.ts';
 import type { Log } from '../../log.ts';
 import type { LiveEvent } from './events.ts';
-import type { Feed, Page } from './feed.ts';
+import type { Feed } from './feed.ts';
 import type { Outlet } from './outlet.ts';
+import type { Page } from './past.ts';
 import { slices } from './topic.ts';
 
 export interface FollowerDeps {

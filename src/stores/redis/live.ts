@@ -13,9 +13,11 @@ export interface Span {
   newest: LivePosition;
   /** There were older entries once. */
   isTrimmed: boolean;
+  /** How many responses of the shard have been deleted so far. */
+  removals: number;
 }
 
-type SpanRedis = Redis & { streamSpan(stream: string): Promise<[string, string, number]> };
+type SpanRedis = Redis & { streamSpan(stream: string, removals: string): Promise<[string, string, number, string]> };
 
 /**
  * What live streams read of the intake. An entry can be read as soon as its submissions are accepted: Redis answers the reader, like the
@@ -25,21 +27,21 @@ type SpanRedis = Redis & { streamSpan(stream: string): Promise<[string, string, 
 export function createLiveStream(plain: Redis) {
   const stream = createStream(plain);
   const redis = plain as SpanRedis;
-  redis.defineCommand('streamSpan', { numberOfKeys: 1, lua: readFileSync(assetPath('src/stores/redis/scripts/span.lua'), 'utf8') });
+  redis.defineCommand('streamSpan', { numberOfKeys: 2, lua: readFileSync(assetPath('src/stores/redis/scripts/span.lua'), 'utf8') });
   return {
     /** All up to here is in ClickHouse. */
     acknowledged: async (shard: Shard): Promise<LivePosition> => behindEntry(await stream.acknowledged(shard)),
     async span(shard: Shard): Promise<Span> {
-      const [oldest, newest, isTrimmed] = await redis.streamSpan(shard.stream);
-      return { oldest: oldest === '' ? undefined : behindEntry(oldest), newest: behindEntry(newest), isTrimmed: isTrimmed === 1 };
+      const [oldest, newest, isTrimmed, removals] = await redis.streamSpan(shard.stream, `${shard.prefix}removals`);
+      return { oldest: oldest === '' ? undefined : behindEntry(oldest), newest: behindEntry(newest), isTrimmed: isTrimmed === 1, removals: Number(removals) };
     },
     /** Entries that hold anything behind a position, oldest first; the first may have been seen in part. */
     read: (shard: Shard, after: LivePosition, count: number): Promise<StreamEntry[]> =>
       stream.readRange(shard, `${isWholeEntry(after) ? '(' : ''}${entryOf(after)}`, '+', count),
     /** Which of these responses have been deleted since. */
     async removed(shard: Shard, responseIds: readonly string[]): Promise<Set<string>> {
-      const flags = await Promise.all(responseIds.map((responseId) => stream.isRemoved(shard, responseId)));
-      return new Set(responseIds.filter((_, index) => flags[index]));
+      const flags = responseIds.length === 0 ? [] : await redis.mget(responseIds.map((responseId) => `${shard.prefix}removed:${responseId}`));
+      return new Set(responseIds.filter((_, index) => flags[index] !== null));
     },
   };
 }

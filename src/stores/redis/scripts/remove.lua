@@ -4,6 +4,7 @@
 local prefix = ARGV[1]
 local stateName = prefix .. 'response:' .. ARGV[3]
 if not redis.call('SET', prefix .. 'removed:' .. ARGV[3], '1', 'NX', 'EX', ARGV[6]) then return 0 end
+redis.call('INCR', prefix .. 'removals')
 local isComplete = ARGV[4] == '1'
 -- A partial response may have been completed since the caller looked.
 local state = redis.call('HMGET', stateName, 'done')
