@@ -2,7 +2,8 @@
 FROM node:20-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci
+# The second where a registry lacks an optional package of another system that the lock names: the same locked versions.
+RUN npm ci || npm install --no-save
 COPY tsconfig.json ./
 COPY src ./src
 RUN npx tsc -p tsconfig.json \
@@ -31,4 +32,4 @@ USER node
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/health/ready').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--enable-source-maps", "dist/src/main.js"]
+CMD ["node", "--max-semi-space-size=64", "--enable-source-maps", "dist/src/main.js"]

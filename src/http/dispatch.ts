@@ -1,9 +1,10 @@
 import type { z } from 'zod';
-import { Problem, notFound, validationProblem, type Finding } from '../errors.ts';
+import { Problem, notFound, unavailable, validationProblem, type Finding } from '../errors.ts';
 import type { Survey } from '../domain/survey.ts';
 import { isId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { isRedisAway } from '../stores/redis/away.ts';
 import { assertJsonType, assertPlainNumbers, parseJson, type IncomingBody, type IncomingStream } from './body.ts';
 import { limitKeyOf } from './client-address.ts';
 import type { Limits, Standing } from './limits.ts';
@@ -194,6 +195,10 @@ function findingsOf(issue: z.core.$ZodIssue): Finding[] {
 /** What was thrown, as the client may see it; a mistake of ours is logged. */
 export function asProblem(error: unknown, log: Log, call: { requestId: string; route: string | undefined }): Problem {
   if (error instanceof Problem) return error;
+  if (isRedisAway(error)) {
+    log.warn({ err: error, ...call }, 'Redis did not serve a call');
+    return unavailable('The service cannot reach what it needs for this right now', 2, error);
+  }
   log.error({ err: error, ...call }, 'a handler failed');
   return new Problem('INTERNAL_ERROR');
 }

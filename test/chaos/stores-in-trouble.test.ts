@@ -142,6 +142,32 @@ describe('a store that is in trouble', () => {
     await through(fill, async () => rmSync(filler, { force: true }));
   });
 
+  it('whatever is asked while Redis or Postgres stands still is answered or refused in time, and never a mistake', async () => {
+    const responseId = [...accepted].at(-1) ?? '';
+    const calls: [string, string, unknown?][] = [
+      ['GET', `/responses/${responseId}`], ['GET', '/dead-letters'], ['POST', '/dead-letters/replay'], ['GET', `/surveys/${surveyId}`], ['GET', '/surveys'], ['PUT', `/surveys/${surveyId}`, { title: 'Still' }],
+      ['POST', '/surveys', { title: 'New' }], ['POST', `/surveys/${surveyId}/questions`, { type: 'NPS', text: 'New' }], ['POST', `/surveys/${surveyId}/publish`], ['GET', `/responses/surveys/${surveyId}`],
+      ['GET', `/analytics/surveys/${surveyId}`], ['DELETE', `/surveys/${surveyId}/respondents/nobody`], ['DELETE', `/responses/${randomUUID()}`], ['POST', '/live/tickets'], ['GET', '/auth/me'],
+      ['POST', '/auth/login', { email: 'nobody@example.org', password: 'whatever it is' }], ['GET', `/public/surveys/${surveyId}`], ['POST', `/exports/surveys/${surveyId}`, { format: 'CSV' }], ['GET', '/openapi.json'],
+    ];
+    for (const store of ['redis', 'redisJobs', 'postgres'] as const) {
+      const pid = stores.pid(store) ?? 0;
+      process.kill(pid, 'SIGSTOP');
+      try {
+        await Promise.all(calls.map(async ([method, path, body]) => {
+          const startedAt = performance.now();
+          const reply = await admin.call(method, path, body === undefined ? {} : { body });
+          assert.ok(reply.status < 500 || (reply.status === 503 && reply.body.code === 'SERVICE_UNAVAILABLE' && Number(reply.headers.get('retry-after')) >= 1), `${store}: ${method} ${path} gave ${reply.status} ${JSON.stringify(reply.body)}`);
+          assert.ok(performance.now() - startedAt < 18_000, `${store}: ${method} ${path} took ${Math.round(performance.now() - startedAt)} ms`);
+        }));
+      } finally {
+        process.kill(pid, 'SIGCONT');
+      }
+      await eventually(async () => assert.equal((await admin.call('GET', `/responses/${responseId}`)).status, 200), 20_000);
+      await eventually(async () => assert.equal(await submit(), 201), 20_000);
+    }
+  });
+
   it('a Postgres that ends all sessions is asked anew; submissions do not notice', async () => {
     const sql = createPostgres(stores.databaseUrl ?? '', { log: createLog('silent'), poolSize: 1 });
     try {

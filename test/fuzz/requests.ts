@@ -20,7 +20,7 @@ const methodsOfParser = new Set(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'
 /** The server's parser knows nine methods, visible ASCII in paths and heads up to a size; it closes on everything else or waits for more. */
 export function isBeyondParser({ method, path, headers }: FuzzRequest): boolean {
   const head = path.length + headers.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
-  return head > longestHead || /[\x00-\x20\x7f-\xff]/.test(path) || !methodsOfParser.has(method) || headers.some(([name]) => !/^[A-Za-z][\w-]*$/.test(name));
+  return head > longestHead || !path.startsWith('/') || /[\x00-\x20\x7f-\xff]/.test(path) || !methodsOfParser.has(method) || headers.some(([name]) => !/^[A-Za-z][\w-]*$/.test(name));
 }
 
 export interface Operation {

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Erasing } from '../../actors/erasing.ts';
 import { validationProblem } from '../../errors.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
-import { accepted, ok, route, type Route } from '../route.ts';
+import type { DescribedRoute } from '../reference/described-route.ts';
+import { accepted, ok, route } from '../route.ts';
 import { countSchema } from '../schemas/common.ts';
 
 export interface ErasureRoutesDeps {
@@ -14,23 +15,23 @@ const replySchema = z
   .strictObject({ deleted: countSchema.describe('Responses that were deleted by this call'), isFinished: z.boolean() })
   .meta({ id: 'Erasure', description: 'What was erased.' });
 
-export function erasureRoutes({ erasing, audit }: ErasureRoutesDeps): Route[] {
-  return [
-    route({
-      method: 'DELETE', path: '/surveys/{id}/respondents/{respondent}', tag: 'Responses', summary: 'Erase everything that one respondent has sent',
-      description:
-        'Deletes the responses that name this `respondent`, with their uploads, and the export files of the survey, which may show them. 202 with `isFinished: false` when there are more than one call deletes (5000 at least): call again. ' +
-        'What was accepted before the call is erased; content leaves the disks within about an hour.',
-      access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', reply: replySchema, replyStatus: 200,
-      handle: async ({ params, survey, principal }) => {
-        const respondent = params['respondent'] ?? '';
-        if ([...respondent].length > 200) throw validationProblem([{ path: 'respondent', message: 'must have at most 200 characters' }]);
-        const { removed, isFinished } = await erasing.eraseRespondent(survey.id, respondent);
-        // Not who: the audit outlives what was erased.
-        await audit.record({ actor: principal, action: 'respondent.erased', objectKind: 'survey', objectId: survey.id, details: { deleted: removed } });
-        const data = { deleted: removed, isFinished };
-        return isFinished ? ok(data) : accepted(data);
-      },
-    }),
-  ];
+export function erasureRoutes({ erasing, audit }: ErasureRoutesDeps): DescribedRoute[] {
+  const respondentRoute = route({
+    method: 'DELETE', path: '/surveys/{id}/respondents/{respondent}', tag: 'Responses', summary: 'Erase everything that one respondent has sent',
+    description:
+      'Deletes the responses that name this `respondent`, with their uploads, and the export files of the survey, which may show them. 202 with `isFinished: false` when there are more than one call deletes (5000 at least): call again. ' +
+      'What was accepted before the call is erased; content leaves the disks within about an hour.',
+    access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', reply: replySchema, replyStatus: 200,
+    handle: async ({ params, survey, principal }) => {
+      const respondent = params['respondent'] ?? '';
+      if ([...respondent].length > 200) throw validationProblem([{ path: 'respondent', message: 'must have at most 200 characters' }]);
+      const { removed, isFinished } = await erasing.eraseRespondent(survey.id, respondent);
+      // Not who: the audit outlives what was erased.
+      await audit.record({ actor: principal, action: 'respondent.erased', objectKind: 'survey', objectId: survey.id, details: { deleted: removed } });
+      const data = { deleted: removed, isFinished };
+      return isFinished ? ok(data) : accepted(data);
+    },
+  });
+  const more = { status: 202, description: 'Some are left: call again', data: replySchema };
+  return [{ ...respondentRoute, refusals: ['VALIDATION_ERROR'], otherReplies: [more] }];
 }

@@ -1,0 +1,13 @@
+/** What Redis says when it cannot serve now: it starts, is busy, may not write, has no room, or changes its role. */
+const refusals = /^(LOADING|BUSY|MISCONF|OOM|NOREPLICAS|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|EXECABORT)\b/;
+/** What the client says when nobody answers. */
+const silences = ['Command timed out', 'Connection is closed.', "Stream isn't writeable", 'Command aborted due to connection close'];
+const codes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'NR_CLOSED']);
+
+/** Whether an error says "away", not "wrong". */
+export function isRedisAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error.name === 'MaxRetriesPerRequestError' || error.name === 'ClusterAllFailedError') return true;
+  if ('code' in error && typeof error.code === 'string' && codes.has(error.code)) return true;
+  return refusals.test(error.message) || silences.some((silence) => error.message.startsWith(silence));
+}
