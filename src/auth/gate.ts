@@ -18,15 +18,19 @@ export function createGate({ atOnce, waiting, retryAfterSeconds }: GateOptions) 
     if (next) next();
     else running -= 1;
   };
+  const assertRoom = () => {
+    if (running >= atOnce && queue.length >= waiting) throw unavailable('Too many sign-ins at this moment', retryAfterSeconds);
+  };
   const enter = async () => {
     if (running < atOnce) {
       running += 1;
       return;
     }
-    if (queue.length >= waiting) throw unavailable('Too many sign-ins at this moment', retryAfterSeconds);
+    assertRoom();
     await new Promise<void>((resolve) => queue.push(resolve));
   };
   return {
+    assertRoom,
     async run<T>(work: () => Promise<T>): Promise<T> {
       await enter();
       try {

@@ -61,6 +61,7 @@ const refused = () => new Problem('UNAUTHORIZED', 'The e-mail or the password is
  */
 export function createSignIn(deps: SignInDeps) {
   return async ({ email, password, address }: Credentials): Promise<TokenPair & { user: Pick<Account, 'id' | 'email' | 'role'> }> => {
+    deps.passwords.assertRoom();
     const key = emailKey(email);
     await deps.guard.assertOpen(key, address);
     const account = await deps.users.findByEmail(key);

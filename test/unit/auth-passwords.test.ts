@@ -1,5 +1,6 @@
 import { hash } from '@node-rs/argon2';
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { createFreshCache } from '../../src/auth/fresh-cache.ts';
 import { createGate } from '../../src/auth/gate.ts';
@@ -20,6 +21,17 @@ describe('passwords', () => {
   it('are the same in every Unicode spelling', async () => {
     const stored = await passwords.hash('caf\u00e9 \uff11\uff12\uff13');
     assert.equal((await passwords.check('cafe\u0301 123', stored)).isMatch, true);
+  });
+
+  it('are hashed on a thread that gives way to all others', { skip: process.platform !== 'linux' }, async () => {
+    await passwords.hash('sesame open');
+    const niceness = readdirSync('/proc/self/task').map((thread) => Number(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ')[1]?.split(' ')[16]));
+    assert.ok(Math.max(...niceness) - Math.min(...niceness) >= 10, niceness.join(' '));
+  });
+
+  it('whose stored hash makes no sense are an error, after which the next is checked as ever', async () => {
+    await assert.rejects(passwords.check('sesame open', '$argon2id$nonsense'));
+    assert.equal((await passwords.check('sesame open', await passwords.hash('sesame open'))).isMatch, true);
   });
 
   it('never match where there is no account', async () => {
@@ -45,12 +57,14 @@ describe('the gate', () => {
     const [started, finish]: [number[], (() => void)[]] = [[], []];
     const work = Array.from({ length: 5 }, (_, n) => gate.run(() => new Promise<number>((resolve) => (started.push(n), finish.push(() => resolve(n))))));
     await assert.rejects(gate.run(async () => 0), (error) => error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds === 7);
+    assert.throws(gate.assertRoom, /at this moment/);
     for (let n = 0; n < 5; n += 1) {
       assert.deepEqual(started, [0, 1, 2, 3, 4].slice(0, n + 2));
       finish[n]?.();
       assert.equal(await work[n], n);
       await new Promise(setImmediate);
     }
+    gate.assertRoom();
     assert.equal(await gate.run(async () => 9), 9);
   });
 
