@@ -3,7 +3,7 @@ import type { Providers } from '../../ai/providers.ts';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { providerNames } from '../../ai/providers.ts';
-import type { AiStore } from '../../stores/postgres/ai.ts';
+import type { AiJobStatus, AiStore } from '../../stores/postgres/ai.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { ScheduledTask } from '../schedule.ts';
 import type { Workers } from '../workers.ts';
@@ -16,6 +16,8 @@ export interface AiJobsDeps extends Omit<AnalyseDeps, 'store'> {
   /** Resolves when all responses accepted by now can be read. */
   settled(surveyId: string): Promise<void>;
   workers: Pick<Workers, 'work' | 'add'>;
+  /** For those who watch; may be lost. */
+  tell(job: { surveyId: string; kind: 'ai'; id: string; status: AiJobStatus; progress: number }): void;
   log: Log;
 }
 
@@ -49,6 +51,7 @@ async function work(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): Pro
   const { store, surveys, providers, log } = deps;
   const job = await store.claim(jobId);
   if (!job) return;
+  const told = { ...deps, store: telling(deps, job.surveyId) };
   const cancelled = new AbortController();
   const beat = setInterval(() => {
     store.touch(job.id, null).then((isOurs) => isOurs || cancelled.abort(), (error: unknown) => log.warn({ err: error, aiJobId: job.id }, 'an AI job could not be marked as alive'));
@@ -57,7 +60,7 @@ async function work(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): Pro
     const [survey, provider] = await Promise.all([surveys.load(job.surveyId), providers.pick(providerOf(job.request['provider']))]);
     if (!survey?.aiEnabled) throw new Problem('AI_DISABLED');
     await deps.settled(job.surveyId);
-    const result = await analyse(deps, { job, type: typeOf(job.request['analysisType']), survey, provider, signal: AbortSignal.any([cancelled.signal, stopping]) });
+    const result = await analyse(told, { job, type: typeOf(job.request['analysisType']), survey, provider, signal: AbortSignal.any([cancelled.signal, stopping]) });
     await store.complete(job.id, result);
   } catch (error) {
     if (stopping.aborted) return await store.release(job.id);
@@ -67,7 +70,26 @@ async function work(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): Pro
     await store.fail(job.id, { code: problem.code, message: problem.message });
   } finally {
     clearInterval(beat);
+    await tellEnd(deps, job.id).catch((error: unknown) => log.debug({ err: error, aiJobId: job.id }, 'the end of an AI job was not told'));
   }
+}
+
+/** The store, telling those who watch how far a job is. */
+function telling({ store, tell }: AiJobsDeps, surveyId: string): AiStore {
+  return {
+    ...store,
+    async touch(id, progress) {
+      const isOurs = await store.touch(id, progress);
+      if (isOurs && progress !== null) tell({ surveyId, kind: 'ai', id, status: 'RUNNING', progress });
+      return isOurs;
+    },
+  };
+}
+
+/** However it ended: the record knows. */
+async function tellEnd({ store, tell }: AiJobsDeps, jobId: string): Promise<void> {
+  const job = await store.find(jobId);
+  if (job) tell({ surveyId: job.surveyId, kind: 'ai', id: jobId, status: job.status, progress: job.progress });
 }
 
 function typeOf(text: string | undefined): AnalysisType {

@@ -12,5 +12,6 @@ export function startAi({ settings, stores, core, secrets, workers, log }: Pick<
   const { batchSize, batchDelayMs, isAnonymising } = settings.ai;
   return startAiJobs({
     store: createAiStore(stores.sql), surveys: stores.surveys, responses: stores.responses, providers, settled: core.reading.settled, workers, log, batchSize, batchDelayMs, isAnonymising,
+    tell: stores.liveNews.publishJobProgress,
   });
 }
