@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Shard } from '../stores/redis/shards.ts';
-import { isAtOrAfter, type Manifest, type Ownership, type Stream, type StreamEntry } from '../stores/redis/stream.ts';
+import type { Manifest, Ownership, Stream, StreamEntry } from '../stores/redis/stream.ts';
+import { createTail, type Tail } from './tail.ts';
 
 /** The part of the response store that ingest needs: stores a batch once a token, or says how it failed. */
 export interface BatchSink {
@@ -42,9 +43,6 @@ const entriesRead = 256;
  */
 const paceMs = (rows: number): number => (rows < 1000 ? 300 : 650);
 const idleMs = 100;
-/** The tail kept behind the acknowledged entry, for live streams that resume and against a store that lost its last writes. */
-const tailMs = 10 * 60_000;
-const tailRows = 100_000;
 
 /** Thrown inside a shard's loop when another process has taken the shard: the loop starts over by asking for the lease. */
 class Fenced extends Error {}
@@ -237,40 +235,4 @@ function endOfLine(lines: Buffer, n: number): number {
   let at = -1;
   for (let line = 0; line < n; line += 1) at = lines.indexOf(0x0a, at + 1);
   return at;
-}
-
-interface Tail {
-  add(entries: readonly StreamEntry[]): void;
-  keepFrom(nowMs: number): string;
-}
-
-/** Remembers what was acknowledged lately, to say how much of the stream may go: what is older than the tail in time or in rows. */
-function createTail(): Tail {
-  const kept: { id: string; rows: number }[] = [];
-  let rows = 0;
-  return {
-    add(entries) {
-      for (const entry of entries) {
-        kept.push({ id: entry.id, rows: entry.count });
-        rows += entry.count;
-      }
-    },
-    keepFrom(nowMs) {
-      const oldest = nowMs - tailMs;
-      let drop = 0;
-      while (drop < kept.length - 1) {
-        const entry = kept[drop];
-        if (!entry || (rows <= tailRows && Number(entry.id.split('-')[0]) >= oldest)) break;
-        rows -= entry.rows;
-        drop += 1;
-      }
-      if (drop > 0) kept.splice(0, drop);
-      const last = kept.at(-1);
-      if (!last) return '';
-      // Over the bound in rows: from the oldest still kept. Otherwise by time, but never past what is acknowledged.
-      if (drop > 0 && rows >= tailRows / 2) return kept[0]?.id ?? '';
-      const byTime = `${Math.max(0, oldest)}-0`;
-      return isAtOrAfter(byTime, last.id) ? last.id : byTime;
-    },
-  };
 }
