@@ -8,13 +8,15 @@ import { fileURLToPath } from 'node:url';
 import { newId } from '../src/ids.ts';
 import { createLog } from '../src/log.ts';
 import { createPostgres } from '../src/stores/postgres/client.ts';
-import { createDeliveryStore } from '../src/stores/postgres/webhook-deliveries.ts';
+import { createDeliveryStore, type NewDelivery } from '../src/stores/postgres/webhook-deliveries.ts';
+import { startReceiver as startTimedReceiver, type Receiver as TimedReceiver } from '../test/support/webhook-receiver.ts';
 import { machineLine, option } from './support/machine.ts';
 import { startBenchService, type BenchService } from './support/service.ts';
 
 /**
  * Deliveries a second, from rows in Postgres to the receiver and back into the log, beside a loop of bare `fetch` calls with as many at once
  * and bodies of the same size. The receiver, all stores and the loop share the machine. Rounds of both take turns, and the middle one counts.
+ * Then the time from an event to its arrival at an endpoint, alone and beside one that hangs with 10,000 deliveries waiting.
  * `--deliveries N` a round (default 6000), `--endpoints N` (default 4).
  */
 const deliveries = option('deliveries', 6000);
@@ -22,6 +24,9 @@ const endpoints = option('endpoints', 4);
 const rounds = 3;
 const socketsPerEndpoint = 5;
 const roundAtMostMs = 15_000;
+const hangingWaiting = 10_000;
+const isolationSamples = 300;
+const isolationRounds = 5;
 
 const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
 chmodSync(dataDir, 0o711);
@@ -31,7 +36,8 @@ const service = await startBenchService(dataDir, { WEBHOOK_ALLOW_PRIVATE: 'true'
 try {
   const one = await compare(service, 1);
   const several = await compare(service, endpoints);
-  console.log(JSON.stringify({ bench: 'webhooks', deliveries, oneEndpoint: one, [`${endpoints}Endpoints`]: several }));
+  const isolation = await compareIsolation(service);
+  console.log(JSON.stringify({ bench: 'webhooks', deliveries, oneEndpoint: one, [`${endpoints}Endpoints`]: several, isolation }));
 } finally {
   await service.stop();
   receiver.child.disconnect();
@@ -55,6 +61,40 @@ async function compare({ client }: BenchService, count: number) {
   return result;
 }
 
+/** The slowest but one per cent of the times from announcement to arrival; rounds with and without the hanging endpoint take turns. */
+async function compareIsolation({ client, peerDatabaseUrl }: BenchService) {
+  const [quick, hanging] = [await startTimedReceiver(), await startTimedReceiver(() => undefined)];
+  const [quickHook, hangingHook] = await Promise.all([quick, hanging].map(({ url }) => client.create('/webhooks', { url, events: ['response.completed'] })));
+  const sql = createPostgres(peerDatabaseUrl, { log: createLog('warn') });
+  await createDeliveryStore(sql).add(rowsFor([hangingHook.id], hangingWaiting, new Date()));
+  await sql.end();
+  const [alone, beside]: [number[], number[]] = [[], []];
+  for (let round = 0; round < isolationRounds; round += 1) {
+    for (const isBeside of [false, true]) {
+      await client.put(`/webhooks/${hangingHook.id}`, { isActive: isBeside });
+      await until(async () => hanging.sockets.now === (isBeside ? socketsPerEndpoint : 0), 20);
+      (isBeside ? beside : alone).push(await p99(client, quickHook.id, quick));
+    }
+  }
+  for (const hook of [quickHook, hangingHook]) await client.remove(`/webhooks/${hook.id}`);
+  await Promise.all([quick.close(), hanging.close()]);
+  const result = { aloneP99Ms: middle(alone), besideP99Ms: middle(beside), ratio: Number((middle(beside) / middle(alone)).toFixed(2)) };
+  console.log(`event to arrival, p99: ${result.aloneP99Ms} ms alone, ${result.besideP99Ms} ms beside an endpoint that hangs with ${hangingWaiting} waiting (${result.ratio} times)`);
+  return result;
+}
+
+async function p99(client: BenchService['client'], webhookId: string, receiver: TimedReceiver): Promise<number> {
+  const times: number[] = [];
+  for (let n = 0; n < isolationSamples; n += 1) {
+    const before = receiver.received.length;
+    const startedAt = Date.now();
+    await client.expect(202, 'POST', `/webhooks/${webhookId}/test`);
+    await until(async () => receiver.received.length > before, 1);
+    times.push((receiver.received.at(-1)?.atMs ?? 0) - startedAt);
+  }
+  return times.sort((one, other) => one - other)[Math.floor(isolationSamples * 0.99) - 1] ?? 0;
+}
+
 async function fetchLoop(atOnce: number): Promise<number> {
   const body = JSON.stringify({ event: 'response.completed', timestamp: new Date().toISOString(), data: { surveyId: newId(), responseId: newId() } });
   const headers = { 'content-type': 'application/json', 'webhook-id': newId(), 'webhook-timestamp': '1700000000', 'webhook-signature': `v1,${randomBytes(32).toString('base64')}` };
@@ -71,11 +111,8 @@ async function deliver(webhookIds: readonly string[], perRequest = 1): Promise<n
   const sql = createPostgres(service.peerDatabaseUrl, { log: createLog('warn') });
   const store = createDeliveryStore(sql);
   const total = deliveries * (perRequest > 1 ? 2 : 1);
-  const [createdAt, dueAt] = [new Date(), new Date(Date.now() + 2000)];
-  const rows = Array.from({ length: total }, (_, n) => {
-    const id = newId();
-    return { id, webhookId: webhookIds[n % webhookIds.length] ?? '', event: 'response.completed', eventKey: id, occurredAt: createdAt, data: { surveyId: newId(), responseId: newId() }, nextAttemptAt: dueAt, createdAt };
-  });
+  const dueAt = new Date(Date.now() + 2000);
+  const rows = rowsFor(webhookIds, total, dueAt);
   await store.add(rows);
   if (Date.now() > dueAt.getTime()) throw new Error('the rows were not written in time');
   const before = await receiver.received();
@@ -90,6 +127,15 @@ async function deliver(webhookIds: readonly string[], perRequest = 1): Promise<n
   const seconds = (performance.now() - startedAt) / 1000;
   await sql.end();
   return Math.round(total / seconds);
+}
+
+function rowsFor(webhookIds: readonly string[], count: number, dueAt: Date): NewDelivery[] {
+  const createdAt = new Date();
+  return Array.from({ length: count }, (_, n) => {
+    const id = newId();
+    const data = { surveyId: newId(), responseId: newId() };
+    return { id, webhookId: webhookIds[n % webhookIds.length] ?? '', event: 'response.completed', eventKey: id, occurredAt: createdAt, data, nextAttemptAt: dueAt, createdAt };
+  });
 }
 
 async function until(isSo: () => Promise<boolean>, everyMs: number): Promise<void> {

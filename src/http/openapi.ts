@@ -116,6 +116,12 @@ function requestBodyOf(route: DescribedRoute, book: SchemaBook): JsonSchema | un
   return { required: route.isBodyOptional !== true, content: { 'application/json': { schema: book.body(route.body), ...(example !== undefined && { example }) } } };
 }
 
+const webhookHeaders = {
+  'webhook-id': 'The same on every attempt: what has come before may be passed over.',
+  'webhook-timestamp': 'Unix seconds of this attempt.',
+  'webhook-signature': 'One or, for 24 hours after a rotation, two of `v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`, keyed with what follows `whsec_` in the secret, decoded.',
+};
+
 /** What endpoints of webhooks receive, by event. */
 function webhooksOf(book: SchemaBook): OpenApiDocument['webhooks'] {
   return Object.fromEntries(webhookBodySchema.options.map((option) => [
@@ -123,7 +129,8 @@ function webhooksOf(book: SchemaBook): OpenApiDocument['webhooks'] {
     {
       post: {
         operationId: `on${option.shape.event.value.replace(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}`,
-        summary: `The event ${option.shape.event.value}`,
+        summary: option.shape.event.value === 'batch' ? 'Several events at once, for endpoints with `batch`' : `The event ${option.shape.event.value}`,
+        parameters: Object.entries(webhookHeaders).map(([name, description]) => ({ name, in: 'header', required: true, description, schema: { type: 'string' } })),
         requestBody: { required: true, content: { 'application/json': { schema: book.reply(option) } } },
         responses: { '2XX': { description: 'Received. Anything else, and silence for 15 seconds, is tried again later.' } },
       },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
+import { webhookBodySchema } from '../../src/http/schemas/webhooks.ts';
 import { adminClient, createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startService, type RunningService } from '../support/service.ts';
@@ -21,6 +22,7 @@ describe('webhooks', () => {
     admin = await adminClient(service);
   });
   after(async () => {
+    for (const receiver of receivers) for (const { body } of receiver.received) webhookBodySchema.parse(JSON.parse(body));
     await Promise.all(receivers.map((receiver) => receiver.close()));
     await service?.stop();
     await stores?.stop();

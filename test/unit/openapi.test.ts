@@ -144,7 +144,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('tells what webhooks receive', () => {
-    assert.deepEqual(Object.keys(document.webhooks).sort(), ['quota.reached', 'response.completed', 'response.submitted', 'survey.published']);
+    assert.deepEqual(Object.keys(document.webhooks).sort(), ['batch', 'quota.reached', 'response.completed', 'response.submitted', 'survey.published']);
   });
 });
 
