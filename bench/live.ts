@@ -1,6 +1,5 @@
 import { fork } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +10,7 @@ import { adminEmail, adminPassword, startService, type RunningService } from '..
 import { openReceiver, type Receiver } from './support/live-receivers.ts';
 import { postBytes } from './support/load.ts';
 import { machineLine, option } from './support/machine.ts';
+import { sendPaced, until } from './support/pace.ts';
 import { portOf } from './support/peer.ts';
 import { cpuSeconds, machineSeconds, residentBytes } from './support/processor-time.ts';
 
@@ -24,6 +24,7 @@ const subscribers = option('subscribers', 1000);
 const idle = option('idle', 5000);
 const rates = option('rate', 0) > 0 ? [option('rate', 0)] : [50, 200, 500, 1000, 2000, 5000];
 const secondsARate = 4;
+const returning = 300;
 
 interface Stage {
   listening: RunningService;
@@ -85,6 +86,7 @@ async function measure(stage: Stage): Promise<void> {
   const idleBytes = await measureIdle(stage);
   const many = await measureRates(stage, subscribers, rates);
   const few = await measureRates(stage, Math.max(10, subscribers / 10), [5000]);
+  const back = await measureReturn(stage, few.firstCursor, few.events);
   const fastest = many.steps.at(-1);
   const carried = many.steps.filter(({ p95Ms }) => p95Ms <= 500).at(-1);
   const ours = fastest?.aCpuSecond ?? 0;
@@ -99,18 +101,42 @@ async function measure(stage: Stage): Promise<void> {
   console.log(`idle: ${(idleBytes / 1024).toFixed(1)} KiB a connection at ${idle} (wanted ≤ 20) · p95 ≤ 500 ms up to ${carried?.rate ?? 0} submissions/s × ${subscribers} subscribers (wanted 5000)`);
   console.log(JSON.stringify({
     bench: 'live', subscribers, eventBytes: many.eventBytes, burst, limit, peer, ours, limitOfFew, ratio: Number((ours / limit).toFixed(2)), idleBytesPerConnection: Math.round(idleBytes),
-    carried: carried?.rate ?? 0, steps: [...many.steps, ...few.steps],
+    carried: carried?.rate ?? 0, back, steps: [...many.steps, ...few.steps],
   }));
 }
 
+interface Heard {
+  eventBytes: number;
+  /** All that came behind the first cursor. */
+  events: number;
+  firstCursor: string;
+  steps: Step[];
+}
+
+/** As after a restart: many clients come at once, and each wants all that happened since its last cursor. */
+async function measureReturn(stage: Stage, after: string, events: number): Promise<{ clients: number; events: number; seconds: number; grownBytes: number }> {
+  const before = residentBytes(listening.pid);
+  const startedAt = performance.now();
+  const receivers = await listen(stage, returning, { after });
+  // Each is also told that it is subscribed.
+  await until(() => receivers.every((one) => one.received() > events), 60_000);
+  const seconds = Number(((performance.now() - startedAt) / 1000).toFixed(1));
+  const grownBytes = residentBytes(listening.pid) - before;
+  for (const one of receivers) one.close();
+  console.log(`${returning} clients come back at once for ${events} responses each: ${seconds} s, ${Math.round(returning * events / seconds)} deliveries/s, the process grew by ${Math.round(grownBytes / 1024 / 1024)} MiB`);
+  return { clients: returning, events, seconds, grownBytes };
+}
+
 /** Submits at growing rates until arrival takes seconds; the last of so many listeners tells when events arrive. */
-async function measureRates(stage: Stage, count: number, wanted: readonly number[]): Promise<{ eventBytes: number; steps: Step[] }> {
+async function measureRates(stage: Stage, count: number, wanted: readonly number[]): Promise<Heard> {
   const steps: Step[] = [];
-  const heard = { bytes: 0, bursts: 0, lastAt: 0, latencies: [] as number[] };
+  const heard = { bytes: 0, events: 0, firstCursor: '', bursts: 0, lastAt: 0, latencies: [] as number[] };
   const receivers = await listen(stage, count - 1);
   receivers.push(await receiver(stage, (payload) => {
-    const event = JSON.parse(payload.toString()) as { type: string; submittedAt: string };
+    const event = JSON.parse(payload.toString()) as { type: string; submittedAt: string; cursor: string };
+    if (event.type === 'subscribed') heard.firstCursor = event.cursor;
     if (event.type !== 'response') return;
+    heard.events += 1;
     heard.bytes = payload.length;
     heard.latencies.push(Date.now() - Date.parse(event.submittedAt));
     if (performance.now() - heard.lastAt > 5) heard.bursts += 1;
@@ -120,7 +146,7 @@ async function measureRates(stage: Stage, count: number, wanted: readonly number
     Object.assign(heard, { bursts: 0, latencies: [] });
     const before = { delivered: sum(receivers), ...clock() };
     const startedAt = performance.now();
-    const sent = await submitPaced(stage, rate);
+    const sent = await sendPaced({ port: accepting.port, request: stage.survey.request, rate, seconds: secondsARate });
     await until(() => heard.latencies.length >= sent, 10_000);
     const [delivered, after, seconds] = [sum(receivers) - before.delivered, clock(), (performance.now() - startedAt) / 1000];
     const p95Ms = heard.latencies.sort((a, b) => a - b)[Math.floor(heard.latencies.length * 0.95)] ?? Number.NaN;
@@ -138,7 +164,7 @@ async function measureRates(stage: Stage, count: number, wanted: readonly number
     if (!(p95Ms < 2000)) break;
   }
   for (const one of receivers) one.close();
-  return { eventBytes: heard.bytes, steps };
+  return { eventBytes: heard.bytes, events: heard.events, firstCursor: heard.firstCursor, steps };
 }
 
 function clock() {
@@ -149,62 +175,37 @@ function clock() {
 async function measureIdle(stage: Stage): Promise<number> {
   const quiet = await stage.client.create('/surveys', { title: 'Quiet' });
   // The first connections also pay for what all share.
-  const warm = await listen(stage, 1000, quiet.id);
+  const warm = await listen(stage, 1000, { surveyId: quiet.id });
   const before = residentBytes(listening.pid);
-  const receivers = await listen(stage, idle, quiet.id);
+  const receivers = await listen(stage, idle, { surveyId: quiet.id });
   await until(() => receivers.every((one) => one.received() >= 1), 10_000);
   const grown = residentBytes(listening.pid) - before;
   for (const one of [...warm, ...receivers]) one.close();
   return grown / idle;
 }
 
-async function listen(stage: Stage, count: number, surveyId = stage.survey.id): Promise<Receiver[]> {
+interface Wish {
+  surveyId?: string;
+  after?: string;
+}
+
+async function listen(stage: Stage, count: number, wish: Wish = {}): Promise<Receiver[]> {
   const found: Receiver[] = [];
   await Promise.all(Array.from({ length: 16 }, async (_, lane) => {
-    for (let n = lane; n < count; n += 16) found.push(await receiver(stage, undefined, surveyId));
+    for (let n = lane; n < count; n += 16) found.push(await receiver(stage, undefined, wish));
   }));
   return found;
 }
 
-async function receiver({ token, survey }: Stage, hear?: (payload: Buffer) => void, surveyId = survey.id): Promise<Receiver> {
+async function receiver({ token, survey }: Stage, hear?: (payload: Buffer) => void, wish: Wish = {}): Promise<Receiver> {
   const reply = await fetch(`${listening.base}/live/tickets`, { method: 'POST', headers: { authorization: `Bearer ${token}` } });
   const { data } = (await reply.json()) as { data: { ticket: string } };
-  const hello = JSON.stringify({ type: 'subscribe', surveyId, channels: ['responses'] });
+  const hello = JSON.stringify({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], ...wish });
   return openReceiver({ port: listening.port, path: `/api/v1/live?ticket=${data.ticket}`, hello, ...(hear && { hear }) });
 }
 
 function sum(receivers: readonly Receiver[]): number {
   return receivers.reduce((all, one) => all + one.received(), 0);
-}
-
-/** Submits at a steady rate over keep-alive connections; gives how many were sent. */
-async function submitPaced({ survey }: Stage, rate: number): Promise<number> {
-  const free: Socket[] = await Promise.all(Array.from({ length: 64 }, () => openSender(accepting.port)));
-  for (const socket of free) socket.on('data', () => free.push(socket));
-  const all = [...free];
-  const startedAt = performance.now();
-  let sent = 0;
-  while (performance.now() - startedAt < secondsARate * 1000) {
-    const due = Math.floor(((performance.now() - startedAt) / 1000) * rate);
-    while (sent < due) {
-      const socket = free.pop();
-      if (!socket) break;
-      socket.write(survey.request);
-      sent += 1;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  await until(() => free.length >= all.length, 3000);
-  for (const socket of all) socket.destroy();
-  return sent;
-}
-
-function openSender(port: number): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host: '127.0.0.1', port, noDelay: true });
-    socket.once('connect', () => resolve(socket));
-    socket.once('error', reject);
-  });
 }
 
 /** Deliveries of messages of the same size to as many subscribers in bursts like ours, a second of the sending process's time. */
@@ -226,9 +227,4 @@ async function measurePeer(name: 'peer-publish' | 'peer-ws', bytes: number, burs
   } finally {
     child.disconnect();
   }
-}
-
-async function until(isTrue: () => boolean, withinMs: number): Promise<void> {
-  const end = performance.now() + withinMs;
-  while (!isTrue() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
 }
