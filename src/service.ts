@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { createCore } from './actors/core.ts';
 import { ensureFirstAdmin } from './auth/first-admin.ts';
 import { createPasswords } from './auth/passwords.ts';
+import { createFiguresDoor } from './http/figures-door.ts';
 import { createHttp } from './http/http.ts';
 import { newId } from './ids.ts';
 import type { Log } from './log.ts';
@@ -32,8 +33,8 @@ export interface Service {
   createdAdmin: { email: string; password: string } | undefined;
   /** What this process has counted. */
   figures(): Promise<Figures>;
-  /** Begins to serve; gives the port, or 0 without the http role. */
-  start(): Promise<number>;
+  /** Begins to serve; gives the port, undefined when there is nothing that it listens for. */
+  start(): Promise<number | undefined>;
   /** Stops taking work, lets what runs end within the deadline, closes the stores. */
   stop(deadlineMs: number): Promise<void>;
 }
@@ -53,14 +54,18 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   await core.listen();
   const users = createUserStore(stores.sql);
   const created = await ensureFirstAdmin({ users, hash: createPasswords().hash, newId: () => newId() }, { email: settings.adminEmail, password: settings.adminPassword });
-  const http = roles.includes('http') ? await createHttp({ settings, stores, core, jobs: workers, metrics, secrets, log, isPortShared: options.isPortShared, figuresOfAll }) : undefined;
+  const shown = { settings, stores, core, metrics, secrets, log, figuresOfAll };
+  const http = roles.includes('http') ? await createHttp({ ...shown, jobs: workers, isPortShared: options.isPortShared }) : undefined;
+  // Of an installation whose HTTP processes are elsewhere, this one tells its figures itself.
+  const door = settings.roles.includes('http') || settings.metricsPort === undefined ? undefined : await createFiguresDoor(shown);
   const jobs = startJobs({ roles, stores, core, workers, secrets, urls, settings, metrics, log, name: `${hostname()}-${process.pid}-${newId().slice(-8)}` });
   return {
     createdAdmin: created.createdPassword === undefined ? undefined : { email: settings.adminEmail, password: created.createdPassword },
     figures: metrics.figures,
-    start: async () => (http ? http.listen(settings.host, settings.port) : 0),
+    start: async () => (http ? http.listen(settings.host, settings.port) : door?.listen(settings.host, settings.metricsPort ?? 0)),
     async stop(deadlineMs) {
       await http?.drain(deadlineMs - afterHttpMs);
+      await door?.drain(deadlineMs - afterHttpMs);
       await jobs.stop();
       await workers.stop();
       core.actors.stop();

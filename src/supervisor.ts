@@ -98,7 +98,7 @@ async function startWorker(settings: Settings, log: Log, stopSteps: StopSteps): 
   const service = await createService({ settings, urls, roles: ['http'], log, isPortShared: true, processName: process.env[workerName] ?? 'http', figuresOfAll: main.figuresOfAll });
   stopSteps.push(() => service.stop(stopDeadlineMs));
   main.tellFigures(service.figures);
-  const port = await service.start();
+  const port = (await service.start()) ?? settings.port;
   log.info({ port }, 'listening');
   main.listening(port);
 }
@@ -116,13 +116,14 @@ function storeUrls(settings: Settings, stores: EmbeddedStores): StoreUrls {
   };
 }
 
-function printBanner(settings: Settings, service: Service, port: number): void {
+function printBanner(settings: Settings, service: Service, port: number | undefined): void {
   const shown = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const address = settings.publicUrl?.replace(/\/$/, '') ?? `http://${shown}:${port}`;
+  const isInterface = settings.roles.includes('http');
   const lines = [
-    `Survey service is ready.`,
-    `  base address  ${address}/api/v1`,
-    `  console       ${address}/docs`,
+    isInterface ? `Survey service is ready.` : `Survey service is ready: ${settings.roles.join(', ')}.`,
+    ...(isInterface ? [`  base address  ${address}/api/v1`, `  console       ${address}/docs`] : []),
+    ...(!isInterface && port !== undefined ? [`  figures       http://${shown}:${port}/metrics`] : []),
     `  data          ${settings.dataDir}`,
     ...(service.createdAdmin ? [`  first ADMIN   ${service.createdAdmin.email}  password: ${service.createdAdmin.password}  (shown once)`] : []),
   ];

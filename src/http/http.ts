@@ -1,4 +1,3 @@
-import assert from 'node:assert';
 import { readFileSync } from 'node:fs';
 import type { Core } from '../actors/core.ts';
 import { assetPath } from '../assets.ts';
@@ -21,12 +20,10 @@ import { createLimits, type Limits } from './limits.ts';
 import { createLive } from './live/live.ts';
 import { createPeople, type People } from './people.ts';
 import { createRouteTable, type Route } from './route.ts';
-import type { DescribedRoute } from './reference/described-route.ts';
 import { createOpenApi } from './openapi.ts';
+import { createRootRoutes } from './root-routes.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { docsRoutes, openApiRoute } from './routes/docs.ts';
-import { healthRoutes } from './routes/health.ts';
-import { metricsRoute } from './routes/metrics.ts';
 import { analyticsRoutes } from './routes/analytics.ts';
 import { erasureRoutes } from './routes/erasure.ts';
 import { exportRoutes } from './routes/exports.ts';
@@ -66,7 +63,7 @@ export async function createHttp(options: HttpOptions) {
     lookups: { responseId: async (responseId) => (await core.reading.find(responseId))?.surveyId, exportId: stores.exports.surveyOf, uploadId: core.uploads.surveyOf },
   });
   let isStopping = false;
-  const rootRoutes = createRootRoutes(options, people, limits, () => isStopping);
+  const rootRoutes = createRootRoutes({ ...options, authenticate: people.authenticate, limits, isDraining: () => isStopping });
   const addressOf = createAddressReader(settings.trustedProxies);
   const live = createLive({ stores, core, people, access, limits, metrics, addressOf, origins: settings.corsOrigins, log });
   await live.listen();
@@ -92,17 +89,6 @@ export async function createHttp(options: HttpOptions) {
 
 function packageVersion(): string {
   return String((JSON.parse(readFileSync(assetPath('package.json'), 'utf8')) as { version: unknown }).version);
-}
-
-function createRootRoutes({ stores, core, figuresOfAll }: HttpOptions, people: People, limits: Limits, isDraining: () => boolean): DescribedRoute[] {
-  return [
-    ...healthRoutes({
-      isDraining, pressure: stores.pressure.refusal, nowMs: core.now,
-      writeToIntake: () => stores.intakeRedis.set('{health}:probe', '1', 'EX', 60),
-      others: { responses: async () => assert(await stores.clickhouse.ping()), controlPlane: () => stores.sql`SELECT 1`, jobs: () => stores.sharedRedis.ping() },
-    }),
-    metricsRoute({ figures: figuresOfAll, authenticate: people.authenticate, limits }),
-  ];
 }
 
 function endpointRoutes({ settings, stores, core, jobs, secrets, log }: HttpOptions, access: SurveyAccess): Route[] {

@@ -108,7 +108,7 @@ function ready(child: ChildProcess, output: ReturnType<typeof collect>, exited: 
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`the service was not ready in time:\n${output.printed()}\n${output.logs()}`)), readyWithinMs);
     const look = () => {
-      const found = /base address\s+(http\S+)\/api\/v1/.exec(output.printed())?.[1];
+      const found = /base address\s+(http\S+)\/api\/v1|figures\s+(http\S+)\/metrics/.exec(output.printed())?.slice(1).find((origin) => origin !== undefined);
       if (found === undefined) return;
       clearTimeout(timer);
       resolve(found);
