@@ -22,8 +22,8 @@ const themesAtMost = 200;
 /** Puts a result together from what is stored of each answer, so that every count can be reproduced. */
 export async function readResult(store: Pick<AiStore, 'sentiments' | 'sentimentPage' | 'themes' | 'lastResult'>, { type, page, limit, ...scope }: ResultQuery): Promise<Result> {
   if (type === 'themes') {
-    const themes = await store.themes(scope, themesAtMost);
-    return { data: { themes: themes.map(({ name, count, responseIds, ...counts }) => ({ name, count, sentiment: prevailing(counts), responseIds })) }, total: themes.length };
+    const themes = await readThemes(store, scope, themesAtMost);
+    return { data: { themes }, total: themes.length };
   }
   if (type === 'summary') return { data: ((await store.lastResult(scope)) as Conclusion).conclusion, total: 1 };
   const [counts, perResponse] = await Promise.all([store.sentiments(scope), store.sentimentPage(scope, page, limit)]);
@@ -38,6 +38,21 @@ export async function readResult(store: Pick<AiStore, 'sentiments' | 'sentimentP
     data: { sentiment: all, perQuestion: questionIds.map((questionId) => ({ questionId, sentiment: of(questionId) })), perResponse },
     total: sentiments.reduce((sum, sentiment) => sum + all[sentiment], 0),
   };
+}
+
+export interface Theme {
+  name: string;
+  /** How many responses speak of it. */
+  count: number;
+  sentiment: Sentiment;
+  /** The first 20 of them. */
+  responseIds: string[];
+}
+
+/** Most frequent first. */
+export async function readThemes(store: Pick<AiStore, 'themes'>, scope: Pick<ResultQuery, 'surveyId' | 'topic'>, atMost: number): Promise<Theme[]> {
+  const themes = await store.themes(scope, atMost);
+  return themes.map(({ name, count, responseIds, ...counts }) => ({ name, count, sentiment: prevailing(counts), responseIds }));
 }
 
 /** The sentiment of most; mixed where praise and complaint are even. */

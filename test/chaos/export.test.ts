@@ -3,11 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { createExportJobs } from '../../src/pipelines/exports/jobs.ts';
 import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
+import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { openStores } from '../../src/stores/stores.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -140,6 +142,28 @@ describe('exports of many responses', () => {
     assert.deepEqual([record.status, record.downloadUrl], ['EXPIRED', null]);
     assert.deepEqual(filesOf(exportId), []);
     assert.equal((await client.call('GET', `/exports/${exportId}/download`)).status, 404);
+  });
+
+  it('shows in a report what the open answers speak of, once that has been analysed', { skip: spawnSync('pdftotext', ['-v']).error ? 'pdftotext is not installed' : false }, async () => {
+    const sql = createPostgres(stores.databaseUrl ?? '', { log: createLog('error'), poolSize: 1 });
+    const { questions } = await client.get(`/surveys/${surveyId}`);
+    const [owner] = await sql`SELECT id FROM users LIMIT 1`;
+    const topic = 'themes/v1/test/model/masked';
+    const jobId = newId();
+    await sql`INSERT INTO ai_jobs (id, owner_id, survey_id, topic, request, status) VALUES (${jobId}, ${owner?.['id']}, ${surveyId}, ${topic}, ${sql.json({ analysisType: 'themes', provider: 'test' })}, 'COMPLETED')`;
+    for (const names of [['Breakfast', 'Noise'], ['Breakfast']])
+      await sql`INSERT INTO ai_findings (survey_id, topic, response_id, question_id, digest, finding, seen_by)
+        VALUES (${surveyId}, ${topic}, ${newId()}, ${questions[1].id}, ${Buffer.alloc(32)}, ${sql.json({ themes: names, sentiment: 'positive' })}, ${jobId})`;
+    await sql.end({ timeout: 2 });
+    const textOf = async (body: object): Promise<string> => {
+      const { exportId } = await finished(client, await ask({ format: 'PDF', ...body }));
+      return spawnSync('pdftotext', ['-layout', join(dataDir, 'exports', exportId), '-'], { encoding: 'utf8' }).stdout;
+    };
+    const whole = await textOf({});
+    assert.match(whole, /Themes of the open answers/);
+    assert.match(whole, /Breakfast +2 [\s\S]*Noise +1 /);
+    // Of a part of the responses the analysis of all would say what is not so.
+    assert.doesNotMatch(await textOf({ endDate: '2026-01-01' }), /Themes/);
   });
 
   it('ends work that nobody wants any more and leaves no file', async () => {

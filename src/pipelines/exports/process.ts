@@ -5,6 +5,7 @@ import { createClickHouse } from '../../stores/clickhouse/client.ts';
 import { createExportRows } from '../../stores/clickhouse/export-rows.ts';
 import { createTotalsStore } from '../../stores/clickhouse/totals.ts';
 import { createExportFiles } from '../../stores/files.ts';
+import { createAiStore } from '../../stores/postgres/ai.ts';
 import { createPostgres } from '../../stores/postgres/client.ts';
 import { createExportStore } from '../../stores/postgres/exports.ts';
 import { createSurveyStore } from '../../stores/postgres/surveys.ts';
@@ -34,7 +35,7 @@ async function make({ exportId, urls, dataDir, cluster, logLevel }: ExportOrder)
   try {
     const outcome = await runExport({
       exports: createExportStore(sql), surveys: createSurveyStore(sql), rows: createExportRows({ clickhouse, ...placement }), totals: createTotalsStore({ clickhouse, ...placement }),
-      files: createExportFiles(dataDir), now: () => Date.now(), onProgress: (progress) => void process.send?.({ kind: 'progress', progress } satisfies ExportStep),
+      ai: createAiStore(sql), files: createExportFiles(dataDir), now: () => Date.now(), onProgress: (progress) => void process.send?.({ kind: 'progress', progress } satisfies ExportStep),
     }, exportId);
     return { kind: outcome };
   } catch (error) {

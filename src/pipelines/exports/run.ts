@@ -1,9 +1,11 @@
+import { readThemes, type Theme } from '../../ai/results.ts';
 import { parseFilter } from '../../domain/crosstab.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { PermanentFailure } from '../../errors.ts';
 import type { ExportRows } from '../../stores/clickhouse/export-rows.ts';
 import type { Condition, TotalsStore } from '../../stores/clickhouse/totals.ts';
 import type { ExportFiles } from '../../stores/files.ts';
+import type { AiStore } from '../../stores/postgres/ai.ts';
 import type { ExportRecord, ExportStore } from '../../stores/postgres/exports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { writers } from './formats.ts';
@@ -15,6 +17,7 @@ export interface RunDeps {
   surveys: Pick<SurveyStore, 'load'>;
   rows: ExportRows;
   totals: Pick<TotalsStore, 'countSurvey'>;
+  ai: Pick<AiStore, 'lastTopic' | 'themes'>;
   files: ExportFiles;
   now(): number;
   /** At most once a second. */
@@ -50,6 +53,7 @@ export async function runExport(deps: RunDeps, exportId: string): Promise<RunOut
     const file = await deps.files.write(exportId, (sink) =>
       writer({
         survey, layout, createdAt, batches: progress.watch(read(), (batch) => batch.length), scan: read,
+        themes: () => themesOf(deps.ai, record),
         csvLines: (columns) => progress.watch(deps.rows.csvLines(selection, columns, survey.slotCounts.codes), (lines) => lines.rows),
         summarise: () => summarise(deps.totals, { ...range, filters: conditions, questions: layout.questions }),
       }, sink),
@@ -69,6 +73,15 @@ async function loadWording({ surveys, exports }: RunDeps, { surveyId, surveyVers
   const [survey, definition] = await Promise.all([surveys.load(surveyId), exports.definition(surveyId, surveyVersion)]);
   if (!survey || !definition) throw new PermanentFailure('the survey is gone');
   return { ...survey, ...definition };
+}
+
+const themesShown = 15;
+
+/** An analysis is of all answers: of a file that leaves some out it would say what is not so. */
+async function themesOf(ai: RunDeps['ai'], { surveyId, options: { filters, startDate, endDate, isComplete } }: ExportRecord): Promise<Theme[]> {
+  if (filters.length > 0 || startDate !== undefined || endDate !== undefined || isComplete !== undefined) return [];
+  const topic = await ai.lastTopic({ surveyId, analysisType: 'themes' });
+  return topic === undefined ? [] : readThemes(ai, { surveyId, topic }, themesShown);
 }
 
 function selectionOf(survey: SurveyWithQuestions, { surveyId, options, createdAt }: ExportRecord) {

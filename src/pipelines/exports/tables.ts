@@ -32,15 +32,15 @@ type QuestionSummary = Summary['questions'][number];
 const wordsShown = 15;
 const keysShown = 40;
 
-/** Turns a question's statistic into lines of labelled counts, without asking for its type. */
-export function tableOf({ question, statistic }: QuestionSummary): QuestionTable {
+/** Turns a question's statistic into lines of labelled counts, without asking for its type; `other` names the free answers. */
+export function tableOf({ question, statistic }: QuestionSummary, other = otherCategory.text): QuestionTable {
   const { responseCount: answered, skippedCount: skipped, topWords, nps } = statistic;
   const base = { question, answered, skipped, nps, chart: registry[question.type].chart, figures: figuresOf(question, statistic) };
   if (topWords) return { ...base, heading: 'Word', lines: [{ label: '', cells: topWords.slice(0, wordsShown).map(({ word, count }) => cellOf(word, count, answered)) }] };
   const entries = Object.entries(statistic.distribution);
   const nested = entries.flatMap(([key, value]) => (typeof value === 'number' ? [] : [{ label: lineLabel(question, key), counts: value }]));
   if (nested.length > 0) return { ...base, heading: question.rows.length > 0 ? 'Answer' : 'Rank', lines: alignedLines(question, nested) };
-  const cells = entries.flatMap(([key, count]) => (typeof count === 'number' ? [cellOf(answerLabel(question, key), count, answered)] : []));
+  const cells = entries.flatMap(([key, count]) => (typeof count === 'number' ? [cellOf(answerLabel(question, key, other), count, answered)] : []));
   return { ...base, heading: 'Answer', lines: [{ label: '', cells: cells.length > keysShown ? largest(cells) : cells }] };
 }
 
@@ -62,8 +62,8 @@ function alignedLines(question: Question, nested: readonly { label: string; coun
 
 const lineLabel = ({ rows, options }: Question, key: string): string => [...rows, ...options].find(({ value }) => value === key)?.text ?? key;
 
-function answerLabel({ options }: Question, key: string): string {
-  return options.find(({ value }) => value === key)?.text ?? (key === otherValue ? otherCategory.text : key.replace(bin, (_, low, high) => `${rounded(Number(low))}–${rounded(Number(high))}`));
+function answerLabel({ options }: Question, key: string, other = otherCategory.text): string {
+  return options.find(({ value }) => value === key)?.text ?? (key === otherValue ? other : key.replace(bin, (_, low, high) => `${rounded(Number(low))}–${rounded(Number(high))}`));
 }
 
 /** A range of numbers whose borders may have many digits. */

@@ -1,3 +1,4 @@
+import type { Theme } from '../../ai/results.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import type { CsvColumn } from '../../stores/clickhouse/csv-cells.ts';
 import type { CsvLines } from '../../stores/clickhouse/export-rows.ts';
@@ -17,6 +18,8 @@ export interface FileContent {
   csvLines(columns: readonly CsvColumn[]): AsyncIterable<CsvLines>;
   /** Reads all of them once more, for formats that must know something of every row before the first is written. */
   scan(): AsyncIterable<readonly ResponseRecord[]>;
+  /** What the newest AI analysis of the survey's open answers found, most frequent first; none where it says nothing of this file. */
+  themes(): Promise<readonly Pick<Theme, 'name' | 'count' | 'sentiment'>[]>;
   /** Counts of what the file covers. */
   summarise(): Promise<Summary>;
 }

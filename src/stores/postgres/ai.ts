@@ -65,6 +65,11 @@ export function createAiStore(sql: Sql) {
     lastResult: async ({ surveyId, topic }: Scope): Promise<unknown> =>
       (await sql<{ result: unknown }[]>`SELECT result FROM ai_jobs WHERE survey_id = ${surveyId} AND topic = ${topic} AND status = 'COMPLETED' ORDER BY id DESC LIMIT 1`)[0]?.result ?? null,
 
+    /** The topic of the newest finished analysis of a kind. */
+    lastTopic: async ({ surveyId, analysisType }: { surveyId: string; analysisType: string }): Promise<string | undefined> =>
+      (await sql<{ topic: string }[]>`
+        SELECT topic FROM ai_jobs WHERE survey_id = ${surveyId} AND status = 'COMPLETED' AND request->>'analysisType' = ${analysisType} ORDER BY updated_at DESC, id DESC LIMIT 1`)[0]?.topic,
+
     fail: async (id: string, error: AiJob['error']): Promise<void> =>
       void (await sql`UPDATE ai_jobs SET status = 'FAILED', error = ${sql.json(error)}, updated_at = now() WHERE id = ${id} AND status IN ('PENDING', 'RUNNING')`),
 

@@ -83,7 +83,7 @@ function addSummary(workbook: exceljs.Workbook, { title, createdAt, summary }: T
   sheet.addRow(['Completion rate, %', summary.completionRate]);
   sheet.addRow(['Mean duration, seconds', summary.averageDuration]);
   sheet.getColumn(2).width = 24;
-  for (const table of summary.questions.map(tableOf)) {
+  for (const table of summary.questions.map((question) => tableOf(question))) {
     sheet.addRow([]);
     const head = sheet.addRow([cellText(table.question.text)]);
     head.font = bold;

@@ -1,3 +1,4 @@
+import type { Theme } from '../../../ai/results.ts';
 import type { ChartKind } from '../../../domain/questions/contract.ts';
 import { rounded, type QuestionTable, type TableCell } from '../tables.ts';
 import { contentWidth, page, type Sheet } from './sheet.ts';
@@ -37,17 +38,19 @@ const labelWidth = 170;
 const valueWidth = 92;
 
 /** Lying bars; the whole width stands for 100 %. */
-function drawBars(sheet: Sheet, cells: readonly TableCell[]): void {
+export function drawBars(sheet: Sheet, cells: readonly (TableCell & { color?: string })[]): void {
   const room = contentWidth - labelWidth - valueWidth - 16;
-  for (const { label, percent, count } of cells) {
-    const name = sheet.set(label, labelWidth, { size: 8.5 }, 2);
+  for (const { label, percent, count, color = colorAt(0) } of cells) {
+    const name = sheet.set(label, labelWidth, { size: 8.5 }, 4);
     const height = Math.max(name.height, barHeight) + 4;
     sheet.ensure(height);
     const middle = sheet.y + height / 2;
     sheet.draw(name, page.left, middle - name.height / 2, { width: labelWidth });
     const left = page.left + labelWidth + 8;
-    sheet.doc.rect(left, middle - barHeight / 2, room, barHeight).fill(rail);
-    if (percent > 0) sheet.doc.rect(left, middle - barHeight / 2, (room * Math.min(100, percent)) / 100, barHeight).fill(colorAt(0));
+    sheet.shapes((doc) => {
+      doc.rect(left, middle - barHeight / 2, room, barHeight).fill(rail);
+      if (percent > 0) doc.rect(left, middle - barHeight / 2, (room * Math.min(100, percent)) / 100, barHeight).fill(color);
+    });
     const value = sheet.set(`${count}  (${percentText(percent)})`, valueWidth, { size: 8, color: quiet }, 1);
     sheet.draw(value, left + room + 8, middle - value.height / 2, { width: valueWidth, align: 'left' });
     sheet.gap(height);
@@ -71,7 +74,7 @@ export function drawColumns(sheet: Sheet, cells: readonly Pick<TableCell, 'label
   for (const [index, { count }] of cells.entries()) {
     const center = page.left + step * (index + 0.5);
     const height = (columnsHeight * count) / most;
-    if (count > 0) sheet.doc.rect(center - width / 2, base - height, width, height).fill(colorAt(0));
+    if (count > 0) sheet.shapes((doc) => doc.rect(center - width / 2, base - height, width, height).fill(colorAt(0)));
     if (count > 0 && step >= 16) sheet.draw(sheet.set(String(count), step, { size: 7 }, 1), center - step / 2, base - height - 10, { width: step, align: 'center' });
     const name = names[index];
     if (name) sheet.draw(name, center - (step * nameEvery - 2) / 2, base + 3, { width: step * nameEvery - 2, align: 'center' });
@@ -92,12 +95,13 @@ function drawShares(sheet: Sheet, lines: QuestionTable['lines']): void {
     sheet.ensure(height);
     const top = sheet.y + (height - 18) / 2;
     if (isNamed) sheet.draw(name, page.left, sheet.y + (height - name.height) / 2, { width: labelWidth });
-    sheet.doc.rect(left, top, room, 18).fill(rail);
+    sheet.shapes((doc) => doc.rect(left, top, room, 18).fill(rail));
     let at = left;
     for (const [index, { percent }] of cells.entries()) {
       const width = (room * percent) / 100;
       if (width <= 0) continue;
-      sheet.doc.rect(at, top, width, 18).fill(colorAt(index));
+      const x = at;
+      sheet.shapes((doc) => doc.rect(x, top, width, 18).fill(colorAt(index)));
       if (width > 34) sheet.draw(sheet.set(percentText(percent), width, { size: 7.5, color: light.has(colorAt(index)) ? ink : '#ffffff', weight: 'bold' }, 1), at, top + 4, { width, align: 'center' });
       at += width;
     }
@@ -108,6 +112,15 @@ function drawShares(sheet: Sheet, lines: QuestionTable['lines']): void {
 function drawLegend(sheet: Sheet, labels: readonly string[]): void {
   sheet.flow(labels.map((text, index) => ({ text, mark: colorAt(index) })), { size: 8 });
   sheet.gap(4);
+}
+
+const moods = { positive: '#009e73', negative: '#d55e00', mixed: '#e69f00', neutral: '#7a7a7a' } as const;
+
+/** What respondents speak of, as shares of all responses. */
+export function drawThemes(sheet: Sheet, themes: readonly Pick<Theme, 'name' | 'count' | 'sentiment'>[], { words, responses }: { words: Words; responses: number }): void {
+  sheet.flow((['positive', 'negative', 'mixed', 'neutral'] as const).map((mood) => ({ text: words[mood], mark: moods[mood] })), { size: 8 });
+  sheet.gap(4);
+  drawBars(sheet, themes.map(({ name, count, sentiment }) => ({ label: name, count, percent: (count / Math.max(1, responses)) * 100, color: moods[sentiment] })));
 }
 
 const zones = [{ to: 0, color: '#d55e00' }, { to: 50, color: '#e69f00' }, { to: 100, color: '#009e73' }] as const;
@@ -122,13 +135,15 @@ function drawGauge(sheet: Sheet, { score, promoters, passives, detractors }: Non
   let from = -100;
   for (const { to, color } of zones) {
     const [[ax, ay], [bx, by], [cx, cy], [dx, dy]] = [point(from, radius), point(to, radius), point(to, radius - 18), point(from, radius - 18)];
-    sheet.doc.path(`M ${ax} ${ay} A ${radius} ${radius} 0 0 1 ${bx} ${by} L ${cx} ${cy} A ${radius - 18} ${radius - 18} 0 0 0 ${dx} ${dy} Z`).fill(color);
+    sheet.shapes((doc) => doc.path(`M ${ax} ${ay} A ${radius} ${radius} 0 0 1 ${bx} ${by} L ${cx} ${cy} A ${radius - 18} ${radius - 18} 0 0 0 ${dx} ${dy} Z`).fill(color));
     from = to;
   }
   if (score !== null) {
     const [tipX, tipY] = point(score, radius - 4);
-    sheet.doc.moveTo(x, y).lineTo(tipX, tipY).lineWidth(2.5).stroke(ink);
-    sheet.doc.circle(x, y, 4).fill(ink);
+    sheet.shapes((doc) => {
+      doc.moveTo(x, y).lineTo(tipX, tipY).lineWidth(2.5).stroke(ink);
+      doc.circle(x, y, 4).fill(ink);
+    });
   }
   for (const [value, dx] of [[-100, -radius], [100, radius]] as const)
     sheet.draw(sheet.set(String(value), 40, { size: 7, color: quiet }, 1), x + dx - 20, y + 3, { width: 40, align: 'center' });
@@ -137,7 +152,7 @@ function drawGauge(sheet: Sheet, { score, promoters, passives, detractors }: Non
   const groups = [[words.promoters, promoters, zones[2].color], [words.passives, passives, zones[1].color], [words.detractors, detractors, zones[0].color]] as const;
   for (const [index, [name, count, color]] of groups.entries()) {
     const top = sheet.y + 14 + index * 24;
-    sheet.doc.rect(page.left + 230, top + 2, 10, 10).fill(color);
+    sheet.shapes((doc) => doc.rect(page.left + 230, top + 2, 10, 10).fill(color));
     sheet.draw(sheet.set(`${name}: ${count} (${percentText((count / total) * 100)})`, 250, { size: 10 }, 1), page.left + 248, top, { width: 250, align: 'left' });
   }
   sheet.gap(radius + 46);

@@ -2,7 +2,7 @@ import PDFDocument from 'pdfkit';
 import type { Summary } from '../summary.ts';
 import { tableOf } from '../tables.ts';
 import type { FileContent, Writer } from '../writer.ts';
-import { drawColumns } from './charts.ts';
+import { drawColumns, drawThemes } from './charts.ts';
 import { drawQuestion } from './question.ts';
 import { contentWidth, createSheet, page, type Sheet } from './sheet.ts';
 import { createTypesetter } from './text.ts';
@@ -12,8 +12,8 @@ import { wordsOf, type Words } from './words.ts';
  * A report: title page with the figures of the whole survey, then every question with a chart and a table. Drawn with the library's own
  * lines and text, no browser, nothing fetched; what respondents wrote is only ever text.
  */
-export const writePdf: Writer = async ({ survey, createdAt, summarise }, sink) => {
-  const summary = await summarise();
+export const writePdf: Writer = async ({ survey, createdAt, summarise, themes: findThemes }, sink) => {
+  const [summary, themes] = await Promise.all([summarise(), findThemes()]);
   const doc = new PDFDocument({ size: 'A4', margin: 0, bufferPages: true, autoFirstPage: true, info: { Title: survey.title, Creator: 'survey-service', CreationDate: createdAt } });
   const typesetter = createTypesetter(doc, survey.language);
   const sheet = createSheet(doc, typesetter, { isRightToLeft: /^(?:ar|he)\b/i.test(survey.language) });
@@ -21,9 +21,15 @@ export const writePdf: Writer = async ({ survey, createdAt, summarise }, sink) =
   drawTitle(sheet, { survey, summary, createdAt, words });
   if (summary.questions.length > 0) sheet.nextPage();
   for (const [index, question] of summary.questions.entries()) {
-    drawQuestion(sheet, tableOf(question), { number: index + 1, words });
+    drawQuestion(sheet, tableOf(question, words.Other), { number: index + 1, words });
     // Setting fifty questions takes a second or two: the process must still hear that the file is no longer wanted.
     await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  if (themes.length > 0) {
+    sheet.ensure(170);
+    sheet.write(words.themes, { size: 12.5, weight: 'bold' });
+    sheet.gap(6);
+    drawThemes(sheet, themes, { words, responses: summary.totalResponses });
   }
   numberPages(sheet, survey.title);
   doc.end();
@@ -60,7 +66,7 @@ function drawFigures(sheet: Sheet, figures: readonly (readonly [string, string])
   const width = contentWidth / figures.length;
   for (const [index, [name, value]] of figures.entries()) {
     const x = page.left + index * width;
-    sheet.doc.roundedRect(x + 3, sheet.y, width - 6, 66, 4).fill('#eef1f4');
+    sheet.shapes((doc) => doc.roundedRect(x + 3, sheet.y, width - 6, 66, 4).fill('#eef1f4'));
     sheet.draw(sheet.set(value, width - 18, { size: 17, weight: 'bold' }, 1), x + 9, sheet.y + 8, { width: width - 18, align: 'center' });
     sheet.draw(sheet.set(name, width - 18, { size: 8.5, color: '#52606d' }, 2), x + 9, sheet.y + 36, { width: width - 18, align: 'center' });
   }

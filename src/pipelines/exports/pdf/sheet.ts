@@ -4,7 +4,10 @@ import type { Block, TextStyle, Typesetter } from './text.ts';
 export const page = { width: 595.28, height: 841.89, left: 50, right: 545.28, top: 50, bottom: 785 } as const;
 export const contentWidth = page.right - page.left;
 
-/** The place on the paper where the next thing goes. */
+/**
+ * The place on the paper where the next thing goes. All positions are meant for a page that is read from left to right; for a survey in a
+ * language that is written from right to left everything is drawn at the mirrored place.
+ */
 export interface Sheet {
   y: number;
   /** Goes on to the next page unless so much room is left. */
@@ -13,19 +16,34 @@ export interface Sheet {
   gap(height: number): void;
   /** Writes a text over the whole width, page by page where it is long. */
   write(text: string, style: TextStyle): void;
-  /** Small texts side by side, in the direction of the survey's language, on as many lines as they need; with a coloured mark each, if given. */
+  /** Small texts side by side, on as many lines as they need; with a coloured mark each, if given. */
   flow(items: readonly { text: string; mark?: string }[], style: TextStyle): void;
   set: Typesetter['set'];
+  /** `align`: at the side where lines begin, where it is not given. */
   draw: Typesetter['draw'];
+  /** Draws lines and areas. */
+  shapes(paint: (doc: PDFKit.PDFDocument) => void): void;
   doc: PDFKit.PDFDocument;
 }
+
+const opposite = { left: 'right', right: 'left', center: 'center' } as const;
+const across = page.left + page.right;
 
 export function createSheet(doc: PDFKit.PDFDocument, typesetter: Typesetter, { isRightToLeft }: { isRightToLeft: boolean }): Sheet {
   const sheet: Sheet = {
     y: page.top,
     doc,
     set: typesetter.set,
-    draw: typesetter.draw,
+    draw(block, x, y, { width, align }) {
+      if (isRightToLeft) typesetter.draw(block, across - x - width, y, { width, align: opposite[align ?? 'left'] });
+      else typesetter.draw(block, x, y, align === undefined ? { width } : { width, align });
+    },
+    shapes(paint) {
+      if (!isRightToLeft) return paint(doc);
+      doc.save().transform(-1, 0, 0, 1, across, 0);
+      paint(doc);
+      doc.restore();
+    },
     ensure(height) {
       if (sheet.y + height > page.bottom && sheet.y > page.top) sheet.nextPage();
     },
@@ -40,7 +58,7 @@ export function createSheet(doc: PDFKit.PDFDocument, typesetter: Typesetter, { i
       const block = typesetter.set(text, contentWidth, style);
       for (const line of block.lines) {
         sheet.ensure(block.lineHeight);
-        typesetter.draw({ ...block, lines: [line] } satisfies Block, page.left, sheet.y, { width: contentWidth });
+        sheet.draw({ ...block, lines: [line] } satisfies Block, page.left, sheet.y, { width: contentWidth });
         sheet.y += block.lineHeight;
       }
     },
@@ -57,9 +75,9 @@ export function createSheet(doc: PDFKit.PDFDocument, typesetter: Typesetter, { i
           used = 0;
         }
         sheet.ensure(block.lineHeight);
-        const left = isRightToLeft ? page.right - used - width : page.left + used;
-        if (mark !== undefined) doc.rect(isRightToLeft ? left + width - 9 : left, sheet.y + 2, 9, 9).fill(mark);
-        typesetter.draw(block, isRightToLeft ? left : left + lead, sheet.y, { width: width - lead, align: 'left' });
+        const left = page.left + used;
+        if (mark !== undefined) sheet.shapes(() => doc.rect(left, sheet.y + 2, 9, 9).fill(mark));
+        sheet.draw(block, left + lead, sheet.y, { width: width - lead, align: 'left' });
         used += width + gap;
       }
       sheet.y += style.size * 1.6;
