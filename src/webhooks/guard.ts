@@ -32,7 +32,7 @@ export interface Guard {
 
 const checkWithinMs = 4000;
 
-export function createGuard({ isPrivateAllowed, resolve = resolveName(isPrivateAllowed) }: GuardOptions): Guard {
+export function createGuard({ isPrivateAllowed, resolve = createResolve({ isHostsFileRead: isPrivateAllowed }) }: GuardOptions): Guard {
   const refusalOf = (url: string) => refusalOfText(url, isPrivateAllowed);
   return {
     refusalOf,
@@ -83,14 +83,22 @@ function refusalOfText(text: string, isPrivateAllowed: boolean): string | undefi
 
 const bare = (hostname: string): string => (hostname.startsWith('[') ? hostname.slice(1, -1) : hostname);
 
-/** Asks the name servers without the thread pool, so that slow names delay nobody else; names of the hosts file count where private addresses may be used. */
-function resolveName(isPrivateAllowed: boolean): Resolve {
+export interface ResolveOptions {
+  /** Names of the hosts file count too, for development. */
+  isHostsFileRead: boolean;
+  /** `address:port` of the name servers; by default the system's. */
+  servers?: readonly string[];
+}
+
+/** Asks the name servers without the thread pool, so that slow names delay nobody else. */
+export function createResolve({ isHostsFileRead, servers }: ResolveOptions): Resolve {
   const resolver = new Resolver({ timeout: 2000, tries: 2 });
+  if (servers) resolver.setServers(servers);
   return async (hostname) => {
     const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
     const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
     if (found.length > 0) return found;
-    if (isPrivateAllowed) return (await systemLookup(hostname, { all: true })).map(({ address }) => address);
+    if (isHostsFileRead) return (await systemLookup(hostname, { all: true })).map(({ address }) => address);
     throw Object.assign(new Error('the name has no address'), { code: 'ENOTFOUND' });
   };
 }

@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { createGuard, type Guard } from '../../src/webhooks/guard.ts';
+import { createGuard, createResolve, type Guard } from '../../src/webhooks/guard.ts';
 import { createEndpointAgent, createSender, type Sent } from '../../src/webhooks/send.ts';
 import { eventually } from '../support/eventually.ts';
+import { startNameServer } from '../support/name-server.ts';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.ts';
 
 const open = createGuard({ isPrivateAllowed: true });
@@ -122,6 +123,28 @@ describe('sending to strangers', () => {
     const guard = { refusalOf: () => undefined, lookup: strict.lookup };
     while (answers.length > 0) assert.deepEqual(failureOf(await post(`http://rebind.example.com:${port}/`, guard)), ['blocked', null]);
     for (const url of [inside.url, `http://localhost:${port}/`, `http://[::ffff:127.0.0.1]:${port}/`, `http://0:${port}/`]) assert.deepEqual(failureOf(await post(url, strict)), ['blocked', null], url);
+    assert.equal(inside.received.length + inside.sockets.most, 0);
+  });
+
+  it('sends not one byte inside through a name server that changes its mind from question to question', async () => {
+    const inside = await listener();
+    const { port } = new URL(inside.url);
+    let asked = 0;
+    const server = await startNameServer({
+      // Public when it is saved, inside when it is used; nobody may keep the answer.
+      'rebind.example.com': () => ((asked += 1) <= 2 ? [{ type: 'A', data: '93.184.216.34' }] : [{ type: 'A', data: '127.0.0.1' }]),
+      'six.example.com': () => [{ type: 'AAAA', data: '::1' }],
+      'mapped.example.com': () => [{ type: 'AAAA', data: '::ffff:127.0.0.1' }],
+      'mixed.example.com': () => [{ type: 'A', data: '93.184.216.34' }, { type: 'A', data: '127.0.0.1' }],
+      'alias.example.com': () => [{ type: 'CNAME', data: 'localhost' }, { type: 'A', data: '127.0.0.1', name: 'localhost' }],
+    });
+    closers.push(server.close);
+    const strict = createGuard({ isPrivateAllowed: false, resolve: createResolve({ isHostsFileRead: false, servers: [server.address] }) });
+    assert.equal(await strict.check('http://rebind.example.com/'), undefined, 'public when it is saved');
+    for (const name of ['six', 'mapped', 'mixed', 'alias']) assert.match((await strict.check(`http://${name}.example.com/`)) ?? '', /public/, name);
+    const guard = { refusalOf: () => undefined, lookup: strict.lookup };
+    for (const name of ['rebind', 'six', 'mapped', 'mixed', 'alias', 'rebind']) assert.deepEqual(failureOf(await post(`http://${name}.example.com:${port}/`, guard)), ['blocked', null], name);
+    assert.ok(server.questions() >= 20, 'it was asked each time');
     assert.equal(inside.received.length + inside.sockets.most, 0);
   });
 
