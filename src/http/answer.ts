@@ -12,7 +12,7 @@ const jsonHeaders: readonly Header[] = [['content-type', 'application/json; char
 export interface AnswerContext {
   isHead: boolean;
   requestId: string;
-  /** Nobody can be sure where this request ends and the next one begins. */
+  /** Nobody can be sure where this request ends and the next one begins, or that it ends at all. */
   isUnclear?: boolean;
 }
 
@@ -36,12 +36,13 @@ export async function answer(reply: ReplyChannel, outcome: Outcome | Problem, he
   const isJson = outcome.kind === 'json';
   const text = isJson ? JSON.stringify({ success: true, data: outcome.data, ...(outcome.pagination && { pagination: outcome.pagination }) }) : outcome.text;
   const type: readonly Header[] = isJson ? jsonHeaders : [['content-type', outcome.mediaType], ['x-content-type-options', 'nosniff']];
-  write(reply, outcome.status, [...type, ...headers, ...(outcome.headers ?? [])], text, context.isHead);
+  write(reply, outcome.status, [...type, ...headers, ...(outcome.headers ?? [])], text, context);
   return outcome.status;
 }
 
-function write(reply: ReplyChannel, status: number, headers: Header[], text: string, isHead: boolean): void {
-  if (isHead) reply.sendHead(status, headers, Buffer.byteLength(text));
+function write(reply: ReplyChannel, status: number, headers: Header[], text: string, { isHead, isUnclear = false }: AnswerContext): void {
+  if (isUnclear) reply.sendAndClose(status, headers, text);
+  else if (isHead) reply.sendHead(status, headers, Buffer.byteLength(text));
   else reply.send(status, headers, text);
 }
 
@@ -51,7 +52,6 @@ function sendProblem(reply: ReplyChannel, problem: Problem, given: Header[], con
   if (problem.status === 401) headers.push(['www-authenticate', 'Bearer']);
   const text = JSON.stringify({ success: false, message: problem.message, code: problem.code, requestId: context.requestId, ...(problem.details && { details: problem.details }) });
   // What was not read, or belongs to who knows what, would be taken for the next request.
-  if (problem.status === 413 || context.isUnclear) reply.sendAndClose(problem.status, headers, text);
-  else write(reply, problem.status, headers, text, context.isHead);
+  write(reply, problem.status, headers, text, { ...context, isUnclear: problem.status === 413 || context.isUnclear === true });
   return problem.status;
 }

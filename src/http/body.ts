@@ -2,14 +2,20 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import type { HttpResponse } from 'uWebSockets.js';
 import { Problem, validationProblem } from '../errors.ts';
 
+/** Bytes that a client is still sending. */
+interface Incoming {
+  /** More may come than would ever be taken: a reply that does not wait for the end must close the connection. */
+  isEndless(): boolean;
+}
+
 /** A request body on its way in. `uWS` hands chunks out once, so reading starts before anything is awaited. */
-export interface IncomingBody {
+export interface IncomingBody extends Incoming {
   /** The whole body; refuses with PAYLOAD_TOO_LARGE past the limit, and when the client breaks off. */
   whole(): Promise<Buffer>;
 }
 
 /** A body that is taken piece by piece. */
-export interface IncomingStream {
+export interface IncomingStream extends Incoming {
   /** The pieces as they come, once. Throws PAYLOAD_TOO_LARGE past the limit, and when the client breaks off. The sender waits while nobody reads. */
   pieces(): AsyncGenerator<Buffer>;
   /** Lets the rest pass by unread. */
@@ -27,8 +33,9 @@ export interface ReceiveOptions {
 export function receiveBody(res: HttpResponse, { limitBytes, declaredBytes, onAbort }: ReceiveOptions): IncomingBody {
   if (declaredBytes !== undefined && declaredBytes > limitBytes) {
     res.onData(() => undefined);
-    return { whole: () => Promise.reject(tooLarge(limitBytes)) };
+    return { whole: () => Promise.reject(tooLarge(limitBytes)), isEndless: () => true };
   }
+  let isLastSeen = false;
   let chunks: Buffer | undefined;
   let outcome: Buffer | Problem | undefined;
   let settle: ((outcome: Buffer | Problem) => void) | undefined;
@@ -39,6 +46,7 @@ export function receiveBody(res: HttpResponse, { limitBytes, declaredBytes, onAb
   };
   onAbort(() => finish(brokenOff()));
   res.onData((chunk, isLast) => {
+    isLastSeen ||= isLast;
     if (outcome !== undefined) return;
     const bytes = Buffer.from(chunk);
     if ((chunks?.length ?? 0) + bytes.length > limitBytes) return finish(tooLarge(limitBytes));
@@ -47,6 +55,7 @@ export function receiveBody(res: HttpResponse, { limitBytes, declaredBytes, onAb
     chunks = chunks === undefined ? Buffer.from(bytes) : Buffer.concat([chunks, bytes]);
   });
   return {
+    isEndless: () => !isLastSeen && declaredBytes === undefined,
     whole: () =>
       new Promise((resolve, reject) => {
         settle = (result) => (result instanceof Problem ? reject(result) : resolve(result));
@@ -91,6 +100,7 @@ export function receiveStream(res: HttpResponse, { limitBytes, declaredBytes, on
     wake();
   });
   return {
+    isEndless: () => !isLastSeen && (declaredBytes === undefined || declaredBytes > limitBytes),
     async *pieces() {
       for (;;) {
         if (problem) throw problem;

@@ -3,7 +3,7 @@ import { Problem, validationProblem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { answer } from './answer.ts';
-import { receiveBody, receiveStream, type IncomingBody, type ReceiveOptions } from './body.ts';
+import { receiveBody, receiveStream, type ReceiveOptions } from './body.ts';
 import { corsHeaders, preflight } from './cors.ts';
 import type { Arrival } from './dispatch.ts';
 import { openReply, type ReplyChannel } from './reply.ts';
@@ -135,16 +135,16 @@ async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest
   const requestId = requestIdOf(head.headers.get('x-request-id'));
   const isStream = match?.route.bodyKind === 'stream';
   const stream = isStream ? receiveStream(res, receiveOptions(head, match, reply)) : undefined;
-  const body = isStream ? undefined : bodyOf(res, head, match, reply);
+  const body = isStream || !hasBody(head) ? undefined : receiveBody(res, receiveOptions(head, match, reply));
   const cors = corsHeaders(options.corsOrigins, head.headers.get('origin'), match?.route.access.kind === 'public');
   let status: number;
   if (head.method === 'OPTIONS') {
     status = 204;
     reply.sendHead(204, [['x-request-id', requestId], ...cors, ...preflight(cors, table, path)]);
   } else {
-    const arrival: Arrival = { match: head.problem ? undefined : match, query: head.query, headers: head.headers, address, requestId, body, stream, reply };
+    const arrival: Arrival = { match: head.problem ? undefined : match, query: head.query, headers: head.headers, address, requestId, body: takesBody(head) ? body : undefined, stream, reply };
     const result = head.problem ? { outcome: head.problem, headers: [['x-request-id', requestId]] as Header[] } : await options.dispatch(arrival);
-    status = await answer(reply, result.outcome, [...result.headers, ...cors, ...(isDraining() ? [['connection', 'close'] as const] : [])], { isHead, requestId, isUnclear: head.problem !== undefined });
+    status = await answer(reply, result.outcome, [...result.headers, ...cors, ...(isDraining() ? [['connection', 'close'] as const] : [])], { isHead, requestId, isUnclear: head.problem !== undefined || (stream ?? body)?.isEndless() === true });
   }
   options.metrics.requested(match?.route.path ?? 'none', status, (performance.now() - startedAt) / 1000);
 }
@@ -157,12 +157,8 @@ function tableFor(options: ServerOptions, path: string): { table: Pick<RouteTabl
   return path.startsWith('/api/') ? { table: { match: nothing }, path } : { table: options.root, path };
 }
 
-function bodyOf(res: HttpResponse, head: Head, match: Match | undefined, reply: ReplyChannel): IncomingBody | undefined {
-  const takesBody = head.method === 'POST' || head.method === 'PUT';
-  if (!takesBody && !head.headers.has('content-length') && !head.headers.has('transfer-encoding')) return undefined;
-  const body = receiveBody(res, receiveOptions(head, match, reply));
-  return takesBody ? body : undefined;
-}
+const takesBody = ({ method }: Head): boolean => method === 'POST' || method === 'PUT';
+const hasBody = (head: Head): boolean => takesBody(head) || head.headers.has('content-length') || head.headers.has('transfer-encoding');
 
 function receiveOptions(head: Head, match: Match | undefined, { onAbort }: ReplyChannel): ReceiveOptions {
   const declared = head.headers.get('content-length');

@@ -61,6 +61,18 @@ describe('bad input', () => {
     assert.match(chunked, /^HTTP\/1\.1 413 /);
   });
 
+  it('hangs up on a gigabyte, announced or not, wherever it is sent, and goes on serving', async () => {
+    const paths = [`/responses/surveys/${full.id}/submit`, '/auth/login', '/surveys', '/nowhere', `/uploads/surveys/${full.id}/questions/${full.questions.FILE_UPLOAD.id}`];
+    for (const path of paths) {
+      const head = `POST /api/v1${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`;
+      assert.match(await raw(`${head}Content-Length: ${1024 ** 3}\r\n\r\n{`), /^$|^HTTP\/1\.1 4\d\d /, path);
+      const pushed = await pushUntilClosed(`${head}Transfer-Encoding: chunked\r\n\r\n`);
+      assert.ok(pushed < 64 * 1024 ** 2, `${path} took ${Math.round(pushed / 1024 ** 2)} MiB`);
+    }
+    assert.ok((await pushUntilClosed(`GET /api/v1/public/surveys/${full.id} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`)) < 64 * 1024 ** 2);
+    assert.equal((await submitRaw('{"answers":[]}')).status, 201);
+  });
+
   it('takes JSON only, as it is', async () => {
     await refused('{"answers":[]}', 415, 'UNSUPPORTED_MEDIA_TYPE', { 'content-type': 'text/plain' });
     await refused('{"answers":[]}', 415, 'UNSUPPORTED_MEDIA_TYPE', { 'content-type': 'application/json', 'content-encoding': 'gzip' });
@@ -169,6 +181,26 @@ describe('bad input', () => {
     }
     assert.deepEqual((await editor.call('GET', '/surveys')).body.pagination.total, 0);
   });
+
+  /** Sends chunk after chunk up to a gigabyte; gives how much the other side let itself be sent. */
+  function pushUntilClosed(head: string): Promise<number> {
+    return new Promise((resolve) => {
+      const socket = connect(service.port, '127.0.0.1');
+      const chunk = Buffer.concat([Buffer.from('40000\r\n'), Buffer.alloc(0x40000, 120), Buffer.from('\r\n')]);
+      let isOpen = true;
+      const push = () => {
+        while (isOpen && socket.bytesWritten < 1024 ** 3) if (!socket.write(chunk)) return void socket.once('drain', push);
+      };
+      socket.on('error', () => undefined);
+      socket.on('data', () => undefined);
+      socket.on('close', () => {
+        isOpen = false;
+        resolve(socket.bytesWritten);
+      });
+      socket.write(head);
+      push();
+    });
+  }
 
   /** Writes bytes on a socket of its own and gives what came back until the server has answered or closed. */
   function raw(head: string, pieces: string[] = []): Promise<string> {

@@ -77,8 +77,8 @@ export function isTaken(mimeType: string, taken: readonly string[] | undefined):
 /** Which kind of text it is; that all of it is text is still to be seen. */
 function textType(head: Buffer, { declared, taken }: { declared: string | undefined; taken: readonly string[] | undefined }): string {
   const start = head.toString('utf8').replace(/^\uFEFF/, '').trimStart();
-  if (/<svg[\s>]/i.test(start) && start.startsWith('<')) return 'image/svg+xml';
-  if (/^(?:<!--[\s\S]*?-->\s*)*<(?:!doctype html|html|head|body|script|iframe|h1|div|font|table|a|style|title|b|br|p)[\s>]/i.test(start)) return 'text/html';
+  if (/<svg[\s/>]/i.test(start) && start.startsWith('<')) return 'image/svg+xml';
+  if (/^(?:<!--[\s\S]*?-->\s*)*<(?:!doctype html|html|head|body|script|iframe|h1|div|font|table|a|style|title|b|br|p)[\s/>]/i.test(start)) return 'text/html';
   if (start.startsWith('<?xml')) return 'application/xml';
   const given = declared?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (plainTexts.includes(given) && isTaken(given, taken)) return given;
