@@ -49,6 +49,16 @@ export function createFollower({ feed, outlet, lagged, missed, sent, log }: Foll
     setAside += fresh.length;
   };
 
+  /** False when the client has no room for all of it: the rest is read again then, so that nothing is held for those who stall. */
+  const sendPage = ({ events, gap }: Page): boolean => {
+    if (gap) missed(surveyId, gap);
+    for (const slice of slices(events)) {
+      if (outlet.isCongested) return false;
+      send(slice);
+    }
+    return true;
+  };
+
   const recover = async (): Promise<void> => {
     await outlet.room();
     feed.detach(surveyId, deliver);
@@ -65,12 +75,7 @@ export function createFollower({ feed, outlet, lagged, missed, sent, log }: Foll
       try {
         const page = await feed.read(surveyId, position);
         if (isOver || outlet.isOver) return;
-        if (page.gap) missed(surveyId, page.gap);
-        for (const slice of slices(page.events)) {
-          await outlet.room();
-          if (isOver) return;
-          send(slice);
-        }
+        if (outlet.isCongested || !sendPage(page)) continue;
         position = page.end;
         // Joined at once, before anything else can run: the feed hands on what comes behind.
         if (page.isLast && feed.attach(surveyId, deliver, position)) return;
