@@ -1,9 +1,14 @@
 import type { LookupFunction } from 'node:net';
+import type { Redis } from 'ioredis';
+import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Secrets } from '../secrets.ts';
 import type { ProviderName, Settings } from '../settings.ts';
 import type { AiSettingsStore } from '../stores/postgres/ai-settings.ts';
-import { createKeptReplies, type KeptRepliesDeps } from './kept-replies.ts';
+import { createAiUsageStore } from '../stores/postgres/ai-usage.ts';
+import type { Sql } from '../stores/postgres/client.ts';
+import { createProviderBudget } from '../stores/redis/provider-budget.ts';
+import { createKeptReplies } from './kept-replies.ts';
 import { createProviders, type FoundSettings } from './providers.ts';
 
 export interface AiDeps {
@@ -11,15 +16,20 @@ export interface AiDeps {
   stored: Pick<AiSettingsStore, 'find'>;
   secrets: Pick<Secrets, 'open'>;
   guardLookup: LookupFunction;
-  redis: KeptRepliesDeps['redis'];
+  sql: Sql;
+  redis: Redis;
+  /** How long a call may wait for the provider's limits; without it as long as a request may. */
+  patienceMs?: number;
   log: Log;
 }
+
+const requestPatienceMs = 15_000;
 
 /** Binds a sealed key to its provider. */
 export const aiKeyContext = (name: ProviderName): string => `ai key of ${name}`;
 
 /** Everything that has to do with AI providers in one process. Without a key nothing here does anything but refuse. */
-export function createAi({ settings, stored, secrets, guardLookup, redis, log }: AiDeps) {
+export function createAi({ settings, stored, secrets, guardLookup, sql, redis, patienceMs = requestPatienceMs, log }: AiDeps) {
   const find = async (name: ProviderName): Promise<FoundSettings | undefined> => {
     const own = settings.ai.providers[name];
     const row = await stored.find(name);
@@ -38,7 +48,9 @@ export function createAi({ settings, stored, secrets, guardLookup, redis, log }:
   };
   const { isCacheEnabled, cacheTtlSeconds } = settings.ai;
   const kept = isCacheEnabled ? createKeptReplies({ redis, ttlSeconds: cacheTtlSeconds, log }) : undefined;
-  return { find, providers: createProviders({ guardLookup, find, kept }) };
+  const usage = createAiUsageStore(sql);
+  const meter = { budget: createProviderBudget(redis), usage, patienceMs, newId: () => newId(), log };
+  return { find, usage, providers: createProviders({ guardLookup, find, kept, meter }) };
 }
 
 export type Ai = ReturnType<typeof createAi>;

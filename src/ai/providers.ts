@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { LookupFunction } from 'node:net';
 import { Problem } from '../errors.ts';
 import type { ProviderName, ProviderSettings } from '../settings.ts';
 import { createAnthropic } from './anthropic.ts';
 import { createBoundedFetch } from './bounded-fetch.ts';
+import { meter, type MeterDeps, type Purpose } from './metered.ts';
 import { keyForms, providerDefaults } from './models.ts';
 import { createAzure, createGemini, createOpenAi } from './openai.ts';
 import type { KeptReplies, Provider } from './provider.ts';
@@ -23,19 +25,20 @@ export interface ProvidersDeps {
   guardLookup: LookupFunction;
   /** Undefined: nothing is kept. */
   kept?: KeptReplies | undefined;
+  meter: MeterDeps;
 }
 
 const callTimeoutMs = 90_000;
 const maxReplyBytes = 4 * 1024 * 1024;
 
 /** Gives ready providers. Clients are made for every use: they hold nothing but settings, which may have changed. */
-export function createProviders({ find, guardLookup, kept }: ProvidersDeps) {
+export function createProviders({ find, guardLookup, kept, meter: meterDeps }: ProvidersDeps) {
   return {
-    /** The named provider, or the first configured one. Throws AI_NOT_CONFIGURED, or AI_KEY_INVALID for a key that cannot be one. */
-    async pick(name?: ProviderName): Promise<Provider> {
+    /** The named provider, or the first configured one, within its limits. `purpose` says whose calls they are. Throws AI_NOT_CONFIGURED, or AI_KEY_INVALID for a key that cannot be one. */
+    async pick(name?: ProviderName, purpose: Purpose = {}): Promise<Provider> {
       for (const candidate of name === undefined ? providerNames : [name]) {
         const found = await find(candidate);
-        if (found) return { ...build(candidate, found, guardLookup), kept };
+        if (found) return { ...meter(build(candidate, found, guardLookup), { ...limitsOf(candidate, found), purpose }, meterDeps), kept };
       }
       throw new Problem('AI_NOT_CONFIGURED', name === undefined ? 'No AI provider has a key' : undefined);
     },
@@ -43,6 +46,14 @@ export function createProviders({ find, guardLookup, kept }: ProvidersDeps) {
 }
 
 export type Providers = ReturnType<typeof createProviders>;
+
+/** Limits belong to a key at an address, whoever entered it. */
+function limitsOf(name: ProviderName, { apiKey = '', baseUrl, endpoint, requestsPerMinute, tokensPerMinute }: FoundSettings) {
+  const defaults = providerDefaults[name];
+  const account = createHash('sha256').update(JSON.stringify([name, apiKey, baseUrl ?? endpoint ?? ''])).digest('base64url').slice(0, 22);
+  const allowance = { requestsPerMinute: requestsPerMinute ?? defaults.requestsPerMinute, tokensPerMinute: tokensPerMinute ?? defaults.tokensPerMinute };
+  return { account, allowance };
+}
 
 function build(name: ProviderName, found: FoundSettings, guardLookup: LookupFunction): Provider {
   const { apiKey = '', baseUrl, endpoint, deployment, source } = found;

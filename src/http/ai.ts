@@ -10,16 +10,18 @@ import type { Route } from './route.ts';
 import { aiAnalysisRoutes } from './routes/ai-analysis.ts';
 import { aiGenerationRoutes } from './routes/ai-generation.ts';
 import { aiSettingsRoutes } from './routes/ai-settings.ts';
+import { aiUsageRoutes } from './routes/ai-usage.ts';
 
 /** The routes under /ai, with what stands behind them. */
 export function aiRoutes({ settings, stores, core, jobs, secrets, log }: HttpOptions, access: SurveyAccess): Route[] {
   const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
   const stored = createAiSettingsStore(stores.sql);
-  const ai = createAi({ settings, stored, secrets, guardLookup: guard.lookup, redis: stores.sharedRedis, log });
+  const ai = createAi({ settings, stored, secrets, guardLookup: guard.lookup, sql: stores.sql, redis: stores.sharedRedis, log });
   const clock = { now: core.now, newId: () => newId() };
   return [
     ...aiGenerationRoutes({ providers: ai.providers, surveys: stores.surveys, actors: core.actors, ...clock }),
     ...aiAnalysisRoutes({ store: createAiStore(stores.sql), providers: ai.providers, jobs, access, isAnonymising: settings.ai.isAnonymising, newId: clock.newId }),
     ...aiSettingsRoutes({ ...ai, stored, secrets, guard, audit: createAudit(stores.sql, log) }),
+    ...aiUsageRoutes({ usage: ai.usage }),
   ];
 }

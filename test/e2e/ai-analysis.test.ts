@@ -148,7 +148,7 @@ describe('analyses of open answers', () => {
   it('go on behind a 202 when they take long, are joined by equal requests, and can be cancelled', async () => {
     const { id, answer } = await openSurvey();
     for (let n = 0; n < 11; n += 1) await answer('good food');
-    ai.faults.push({ status: 429, headers: { 'retry-after': '60' } });
+    ai.faults.push({ status: 429, headers: { 'retry-after': '24' } });
     const [first, second] = await Promise.all([analyse(id, { analysisType: 'sentiment' }), analyse(id, { analysisType: 'sentiment' })]);
     assert.deepEqual([first?.status, second?.status], [202, 202], JSON.stringify(first?.body));
     const { jobId } = first?.body.data;

@@ -83,7 +83,7 @@ describe('surveys written to order', () => {
     ['a key without permission', { status: 403 }, 502, 'AI_KEY_INVALID'],
     ['a region without the model', { status: 403, body: { error: { code: 'unsupported_country_region_territory', message: 'Country, region, or territory not supported' } } }, 502, 'AI_MODEL_UNAVAILABLE'],
     ['an unknown model', { status: 404 }, 502, 'AI_MODEL_UNAVAILABLE'],
-    ['a limit', { status: 429, headers: { 'retry-after': '7' } }, 503, 'AI_RATE_LIMITED'],
+    ['a limit', { status: 429, headers: { 'retry-after': '1' } }, 503, 'AI_RATE_LIMITED'],
     ['a breakdown', { status: 500 }, 502, 'AI_PROVIDER_ERROR'],
     ['a reply that is cut off', { cut: true }, 502, 'AI_PROVIDER_ERROR'],
     ['a reply without end', { bytes: 1024 ** 3 }, 502, 'AI_PROVIDER_ERROR'],
@@ -99,7 +99,7 @@ describe('surveys written to order', () => {
         assert.deepEqual([reply.status, reply.body.code], [status, code], `${what}: ${JSON.stringify(reply.body)}`);
         assert.equal(ai.calls.length, 1, what);
         assert.ok(!JSON.stringify(reply.body).includes(standInKey) && !service.logs().includes(standInKey), what);
-        if (code === 'AI_RATE_LIMITED') assert.equal(reply.headers.get('retry-after'), '7');
+        if (code === 'AI_RATE_LIMITED') assert.equal(reply.headers.get('retry-after'), '1');
       }
     });
 

@@ -43,7 +43,7 @@ export function aiGenerationRoutes({ providers, surveys, actors, now, newId }: A
       description: 'Exactly `questionCount` questions; what comes without `save` can be sent to create a survey and its questions as it is.',
       access: { kind: 'editor' }, limit: 'api', body, reply: generatedSurveySchema, replyStatus: 200,
       handle: async ({ body: { prompt, questionCount, provider: name, save }, principal }) => {
-        const provider = await providers.pick(name);
+        const provider = await providers.pick(name, { userId: principal.userId });
         const { value: draft, model } = await ask(provider, generateSurveyTask(prompt, questionCount), AbortSignal.timeout(withinMs));
         const survey = save ? presentSurveyWithQuestions(await store(draft, principal.userId), { responseCount: 0, nowMs: now(), isTokenShown: true }) : draft;
         return ok({ survey, provider: provider.name, model });

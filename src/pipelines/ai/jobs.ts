@@ -57,7 +57,7 @@ async function work(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): Pro
     store.touch(job.id, null).then((isOurs) => isOurs || cancelled.abort(), (error: unknown) => log.warn({ err: error, aiJobId: job.id }, 'an AI job could not be marked as alive'));
   }, beatMs);
   try {
-    const [survey, provider] = await Promise.all([surveys.load(job.surveyId), providers.pick(providerOf(job.request['provider']))]);
+    const [survey, provider] = await Promise.all([surveys.load(job.surveyId), providers.pick(providerOf(job.request['provider']), { userId: job.ownerId, surveyId: job.surveyId })]);
     if (!survey?.aiEnabled) throw new Problem('AI_DISABLED');
     await deps.settled(job.surveyId);
     const result = await analyse(told, { job, type: typeOf(job.request['analysisType']), survey, provider, signal: AbortSignal.any([cancelled.signal, stopping]) });

@@ -1,0 +1,90 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Problem } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { AiUsageStore } from '../stores/postgres/ai-usage.ts';
+import type { Allowance, ProviderBudget } from '../stores/redis/provider-budget.ts';
+import { costOf } from './models.ts';
+import type { CompletionRequest, Provider } from './provider.ts';
+
+/** Whose work a call is, and about which survey. */
+export interface Purpose {
+  userId?: string | undefined;
+  surveyId?: string | undefined;
+}
+
+export interface MeterDeps {
+  budget: ProviderBudget;
+  usage: Pick<AiUsageStore, 'record'>;
+  /** How long a call may wait for room; Infinity for jobs, which are delayed rather than failed. */
+  patienceMs: number;
+  newId(): string;
+  log: Log;
+}
+
+export interface Metered {
+  /** Names whose limits they are; equal in all processes. */
+  account: string;
+  allowance: Allowance;
+  purpose: Purpose;
+}
+
+/** Room may come earlier than foretold: calls give back what they did not take. */
+const lookAgainAfterMs = 1000;
+const bytesPerToken = 3;
+
+/**
+ * The provider within its limits a minute, which all processes share, and with every call written down. A call waits for room while
+ * patience lasts, then it is AI_RATE_LIMITED without having been sent. When the provider itself says that it is at its limit, nobody
+ * calls it for as long as it asks. While Redis is away calls go out unlimited; the provider's own limit still holds.
+ */
+export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Provider {
+  const { budget, usage, log } = deps;
+  const { account, purpose } = metered;
+  const settle = (id: string, tokens: number) => budget.settle(account, { id, tokens }).catch((error: unknown) => log.debug({ err: error }, 'tokens of an AI call were not put right'));
+  const record = (id: string, request: CompletionRequest, tokens: { inputTokens: number; outputTokens: number } | undefined) => {
+    const { inputTokens = 0, outputTokens = 0 } = tokens ?? {};
+    const call = { id, provider: provider.name, model: request.model, task: request.schemaName, userId: purpose.userId ?? null, surveyId: purpose.surveyId ?? null };
+    return usage
+      .record({ ...call, isFailed: tokens === undefined, inputTokens, outputTokens, costUsd: costOf(request.model, { inputTokens, outputTokens }) })
+      .catch((error: unknown) => log.warn({ err: error }, 'an AI call was not written down'));
+  };
+  return {
+    ...provider,
+    async complete(request) {
+      const id = deps.newId();
+      await room(id, request, metered, deps);
+      try {
+        const completion = await provider.complete(request);
+        await Promise.all([settle(id, completion.inputTokens + completion.outputTokens), record(id, request, completion)]);
+        return completion;
+      } catch (error) {
+        if (error instanceof Problem && error.code === 'AI_RATE_LIMITED')
+          await budget.hold(account, (error.retryAfterSeconds ?? 1) * 1000).catch((trouble: unknown) => log.debug({ err: trouble }, 'an AI provider is not held back'));
+        await Promise.all([settle(id, inputTokensOf(request)), record(id, request, undefined)]);
+        throw error;
+      }
+    },
+  };
+}
+
+async function room(id: string, request: CompletionRequest, { account, allowance }: Metered, { budget, patienceMs, log }: MeterDeps): Promise<void> {
+  const tokens = inputTokensOf(request) + request.maxOutputTokens;
+  for (const startedAt = performance.now(); ; ) {
+    request.signal.throwIfAborted();
+    const waitMs = await budget.take(account, { id, tokens }, allowance).catch((error: unknown) => {
+      log.warn({ err: error }, 'limits of an AI provider could not be asked; the call goes out');
+      return 0;
+    });
+    if (waitMs === 0) return;
+    const leftMs = patienceMs - (performance.now() - startedAt);
+    // Waiting that cannot end well does not begin.
+    if (waitMs > leftMs) throw new Problem('AI_RATE_LIMITED', 'The limit of calls to the AI provider is reached', { retryAfterSeconds: Math.ceil(waitMs / 1000) });
+    await pause(Math.min(waitMs, lookAgainAfterMs) * (1 + Math.random() / 10), undefined, { signal: request.signal });
+  }
+}
+
+/** On the high side for every script: a token of English is about four bytes. */
+function inputTokensOf({ system, turns, schema }: CompletionRequest): number {
+  const texts = [system, JSON.stringify(schema), ...turns.map(({ text }) => text)];
+  return Math.ceil(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) / bytesPerToken);
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { Problem } from '../../errors.ts';
+import type { AiUsageStore, UsageFigures, UsageRow } from '../../stores/postgres/ai-usage.ts';
+import { endField, invertedMessage, isInverted, startField } from '../query.ts';
+import { ok, route, type Route } from '../route.ts';
+import { providerSchema } from '../schemas/ai.ts';
+import { usageSchema } from '../schemas/ai-usage.ts';
+import { idSchema } from '../schemas/common.ts';
+
+export interface AiUsageRoutesDeps {
+  usage: Pick<AiUsageStore, 'sums'>;
+}
+
+const query = z
+  .strictObject({
+    startDate: startField.optional(),
+    endDate: endField.optional(),
+    provider: providerSchema.optional(),
+    surveyId: idSchema.optional().describe('Only calls about this survey'),
+    userId: idSchema.optional().describe('Only calls for this person; an ADMIN’s to ask'),
+  })
+  .refine((range) => !isInverted(range), invertedMessage);
+
+export function aiUsageRoutes({ usage }: AiUsageRoutesDeps): Route[] {
+  return [
+    route({
+      method: 'GET', path: '/ai/usage', tag: 'AI', summary: 'Add up what AI took: calls, tokens, cost',
+      description: 'An ADMIN sees the calls of all people, others their own. Replies from the cache are no calls. Calls are kept for 400 days.',
+      access: { kind: 'editor' }, limit: 'api', query, reply: usageSchema, replyStatus: 200,
+      handle: async ({ query: asked, principal }) => {
+        const isAdmin = principal.role === 'ADMIN';
+        if (!isAdmin && asked.userId !== undefined && asked.userId !== principal.userId) throw new Problem('FORBIDDEN');
+        return ok(present(await usage.sums({ ...asked, userId: isAdmin ? asked.userId : principal.userId })));
+      },
+    }),
+  ];
+}
+
+function present(rows: readonly UsageRow[]) {
+  const whole = rows.find(({ model, task, day }) => model === null && task === null && day === null);
+  return {
+    ...figuresOf(whole),
+    byModel: rows.flatMap((row) => (row.model === null ? [] : [{ provider: row.provider, model: row.model, ...figuresOf(row) }])),
+    byTask: rows.flatMap((row) => (row.task === null ? [] : [{ task: row.task, ...figuresOf(row) }])),
+    byDay: rows.flatMap((row) => (row.day === null ? [] : [{ day: row.day, ...figuresOf(row) }])),
+  };
+}
+
+function figuresOf({ calls = 0, failedCalls = 0, inputTokens = 0, outputTokens = 0, costUsd = 0, unpricedCalls = 0 }: Partial<UsageFigures> = {}): UsageFigures {
+  // Sums of cents that were rounded to 8 decimals.
+  return { calls, failedCalls, inputTokens, outputTokens, costUsd: Number(costUsd.toFixed(8)), unpricedCalls };
+}

@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { providerSchema } from './ai.ts';
+import { countSchema, daySchema } from './common.ts';
+
+const figures = {
+  calls: countSchema,
+  failedCalls: countSchema.describe('Those without a reply; their tokens are not known'),
+  inputTokens: countSchema,
+  outputTokens: countSchema,
+  costUsd: z.number().min(0).describe('US dollars by list prices'),
+  unpricedCalls: countSchema.describe('Calls to models whose price is not known: they are not in `costUsd`'),
+};
+
+export const usageSchema = z
+  .strictObject({
+    ...figures,
+    byModel: z.array(z.strictObject({ provider: providerSchema, model: z.string(), ...figures })).describe('The dearest first'),
+    byTask: z.array(z.strictObject({ task: z.string(), ...figures })),
+    byDay: z.array(z.strictObject({ day: daySchema, ...figures })).describe('UTC days with calls, oldest first'),
+  })
+  .meta({ id: 'AiUsage', description: 'What calls to AI providers took.' });

@@ -1,0 +1,40 @@
+-- Takes room for one call to an AI provider, or says how long there is none. KEYS: calls (sorted by their time), tokens (by call, and
+-- their sum), hold. ARGV: id of the call, tokens it may take, calls a window, tokens a window, ms of the window.
+-- Returns 0 when the call may begin, else the ms after which it is worth asking again.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local hold = tonumber(redis.call('GET', KEYS[3]) or '0')
+if hold > now then return hold - now end
+
+local window = tonumber(ARGV[5])
+local over = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - window)
+for _, id in ipairs(over) do
+  redis.call('HINCRBY', KEYS[2], 'sum', -tonumber(redis.call('HGET', KEYS[2], id) or '0'))
+  redis.call('HDEL', KEYS[2], id)
+end
+if #over > 0 then redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window) end
+
+local most = tonumber(ARGV[4])
+-- What is larger than a window goes alone.
+local tokens = math.min(tonumber(ARGV[2]), most)
+local surplusCalls = redis.call('ZCARD', KEYS[1]) + 1 - tonumber(ARGV[3])
+local surplusTokens = tonumber(redis.call('HGET', KEYS[2], 'sum') or '0') + tokens - most
+if surplusCalls <= 0 and surplusTokens <= 0 then
+  redis.call('ZADD', KEYS[1], now, ARGV[1])
+  redis.call('HSET', KEYS[2], ARGV[1], tokens)
+  redis.call('HINCRBY', KEYS[2], 'sum', tokens)
+  redis.call('PEXPIRE', KEYS[1], window * 2)
+  redis.call('PEXPIRE', KEYS[2], window * 2)
+  return 0
+end
+
+local wait = window
+for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  surplusCalls = surplusCalls - 1
+  surplusTokens = surplusTokens - tonumber(redis.call('HGET', KEYS[2], id) or '0')
+  if surplusCalls <= 0 and surplusTokens <= 0 then
+    wait = tonumber(redis.call('ZSCORE', KEYS[1], id)) + window - now
+    break
+  end
+end
+return math.max(1, math.ceil(wait))

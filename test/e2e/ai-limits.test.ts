@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
+import { adminClient, type Client } from '../support/client.ts';
+import { startService, type RunningService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
+
+const written = ({ user }: SeenCall) => ({
+  title: 'Lunch', description: null,
+  questions: Array.from({ length: JSON.parse(user[0] ?? '{}').questionCount }, (_, n) => ({ type: 'NPS', text: `Question ${n}`, description: null, isRequired: false, options: [], rows: [], min: null, max: null, step: null })),
+});
+
+describe('limits of AI providers and what their calls take', () => {
+  let ai: AiProviderServer;
+  let services: RunningService[] = [];
+  let clients: Client[] = [];
+  before(async () => {
+    await sharedStores();
+    ai = await startAiProvider();
+    const env = { ...ai.env, AI_CACHE_ENABLED: 'false', AI_BATCH_SIZE: '1', AI_BATCH_DELAY_MS: '0', OPENAI_RPM: '3', ANTHROPIC_RPM: '1', GEMINI_TPM: '12000', OPENAI_MODEL_HIGH: 'gpt-4.1' };
+    services = [await startService({ env }), await startService({ env })];
+    clients = await Promise.all(services.map(adminClient));
+  });
+  after(async () => {
+    await Promise.all(services.map((service) => service.stop()));
+    await ai?.close();
+  });
+  beforeEach(() => {
+    ai.calls.length = 0;
+    ai.answer = written;
+  });
+  const generate = (client: Client | undefined, provider: string) => client?.call('POST', '/ai/generate-survey', { body: { prompt: `About ${Math.random()}`, questionCount: 5, provider } });
+
+  it('hold over all processes: the calls a minute that the account has, and for the others AI_RATE_LIMITED with the time to come back', async () => {
+    const replies = await Promise.all(Array.from({ length: 8 }, (_, n) => generate(clients[n % 2], 'openai')));
+    assert.equal(ai.calls.length, 3);
+    const refused = replies.filter((reply) => reply?.status === 503);
+    assert.deepEqual([replies.filter((reply) => reply?.status === 200).length, refused.length], [3, 5]);
+    for (const reply of refused) {
+      assert.equal(reply?.body.code, 'AI_RATE_LIMITED');
+      const seconds = Number(reply?.headers.get('retry-after'));
+      assert.ok(seconds > 30 && seconds <= 61, `${seconds}`);
+    }
+  });
+
+  it('count tokens as well, by what was really taken once that is known', async () => {
+    const replies = [];
+    for (let n = 0; n < 3; n += 1) replies.push((await generate(clients[n % 2], 'gemini'))?.status);
+    assert.deepEqual(replies, [200, 200, 200], 'one after the other they take 150 each');
+  });
+
+  it('delay analyses instead of failing them', async () => {
+    const [client] = clients;
+    assert.ok(client);
+    ai.answer = ({ user }) => ({ answers: JSON.parse(user[0] ?? '{}').answers.map(({ n }: { n: number }) => ({ n, sentiment: 'neutral' })) });
+    const { id } = await client.create('/surveys', { title: 'Canteen' });
+    const question = await client.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'What do you think?' });
+    await client.put(`/surveys/${id}`, { status: 'ACTIVE' });
+    for (const textValue of ['one', 'two']) await client.submit(id, { answers: [{ questionId: question.id, textValue }] });
+    const reply = await client.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType: 'sentiment', provider: 'anthropic' } });
+    assert.deepEqual([reply.status, reply.body.data.status], [202, 'RUNNING'], JSON.stringify(reply.body));
+    assert.equal(ai.calls.length, 1);
+    assert.equal((await client.remove(`/ai/jobs/${reply.body.data.jobId}`)).status, 'CANCELLED');
+    const usage = await client.get(`/ai/usage?surveyId=${id}`);
+    assert.deepEqual([usage.calls, usage.inputTokens, usage.outputTokens, usage.byTask.map(({ task }: { task: string }) => task)], [1, 100, 50, ['sentiment']]);
+  });
+
+  it('add up to tokens and cost, by model, task and day; each sees their own, an ADMIN all', async () => {
+    const [client] = clients;
+    assert.ok(client);
+    const made = await client.create('/users', { email: `editor-${Date.now()}@example.org`, password: 'a good long password', role: 'EDITOR' });
+    const token = (await client.call('POST', '/auth/login', { token: undefined, body: { email: made.email, password: 'a good long password' } })).body.data.accessToken;
+    const mine = async (query = '') => (await client.call('GET', `/ai/usage${query}`, { token })).body;
+    assert.equal((await mine()).data.calls, 0);
+    const ask = (provider: string) => client.call('POST', '/ai/generate-survey', { token, body: { prompt: `About ${Math.random()}`, questionCount: 5, provider } });
+    assert.equal((await ask('gemini')).status, 200);
+    assert.equal((await ask('azure')).status, 200);
+    ai.faults.push({ status: 500 });
+    assert.equal((await ask('azure')).status, 502);
+    const { data } = await mine();
+    const cost = Number(((100 * 1.25 + 50 * 10) / 1e6).toFixed(8));
+    assert.deepEqual([data.calls, data.failedCalls, data.inputTokens, data.outputTokens, data.costUsd, data.unpricedCalls], [3, 1, 200, 100, cost, 2]);
+    assert.deepEqual(data.byModel.map(({ provider, model, calls, costUsd }: any) => [provider, model, calls, costUsd]), [['gemini', 'gemini-2.5-pro', 1, cost], ['azure', 'dep1', 2, 0]]);
+    assert.deepEqual(data.byDay.map(({ day, calls }: any) => [day, calls]), [[new Date().toISOString().slice(0, 10), 3]]);
+    assert.equal((await mine('?provider=azure')).data.calls, 2);
+    assert.equal((await mine('?startDate=2020-01-01&endDate=2020-12-31')).data.calls, 0);
+    const adminId = (await client.get('/auth/me')).id;
+    assert.equal((await mine(`?userId=${adminId}`)).code, 'FORBIDDEN');
+    assert.equal((await client.get(`/ai/usage?userId=${made.id}`)).calls, 3);
+    assert.ok((await client.get('/ai/usage')).calls > 3);
+  });
+});

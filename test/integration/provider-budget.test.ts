@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { Redis } from 'ioredis';
+import { createLog } from '../../src/log.ts';
+import { createSharedRedis } from '../../src/stores/redis/clients.ts';
+import { createProviderBudget, windowMs } from '../../src/stores/redis/provider-budget.ts';
+import { sharedStores } from '../support/stores.ts';
+
+describe('room for calls to AI providers', () => {
+  let redises: Redis[];
+  before(async () => {
+    const { redisJobsUrl } = await sharedStores();
+    redises = Array.from({ length: 4 }, () => createSharedRedis(redisJobsUrl, createLog('error')));
+    await Promise.all(redises.map((redis) => redis.connect()));
+  });
+  after(() => redises.forEach((redis) => redis.disconnect()));
+  const wide = { requestsPerMinute: 1000, tokensPerMinute: 1_000_000 };
+
+  it('is exact over several processes that ask at once', async () => {
+    const [account, budgets] = [randomUUID(), redises.map((redis) => createProviderBudget(redis))];
+    const waits = await Promise.all(Array.from({ length: 200 }, (_, n) => budgets[n % 4]?.take(account, { id: randomUUID(), tokens: 10 }, { ...wide, requestsPerMinute: 60 }) ?? -1));
+    assert.equal(waits.filter((ms) => ms === 0).length, 60);
+    assert.ok(waits.every((ms) => ms >= 0 && ms <= windowMs));
+    assert.ok(waits.filter((ms) => ms > 0).every((ms) => ms > windowMs - 5000), 'the others wait until the first call is a minute old');
+  });
+
+  it('is counted in tokens too, and what was not taken comes back', async () => {
+    const [account, budget] = [randomUUID(), createProviderBudget(redises[0] as Redis)];
+    const allowance = { ...wide, tokensPerMinute: 1000 };
+    assert.equal(await budget.take(account, { id: 'first', tokens: 600 }, allowance), 0);
+    assert.ok((await budget.take(account, { id: 'second', tokens: 600 }, allowance)) > 0);
+    await budget.settle(account, { id: 'first', tokens: 400 });
+    assert.equal(await budget.take(account, { id: 'second', tokens: 600 }, allowance), 0);
+    await budget.settle(account, { id: 'second', tokens: 700 });
+    assert.ok((await budget.take(account, { id: 'third', tokens: 1 }, allowance)) > 0, 'what was taken beyond counts');
+  });
+
+  it('is there for a call that is larger than a minute, alone', async () => {
+    const [account, budget] = [randomUUID(), createProviderBudget(redises[0] as Redis)];
+    const allowance = { ...wide, tokensPerMinute: 100 };
+    assert.equal(await budget.take(account, { id: 'large', tokens: 5000 }, allowance), 0);
+    assert.ok((await budget.take(account, { id: 'small', tokens: 1 }, allowance)) > 0);
+  });
+
+  it('is each account’s own, and closed while the provider wants it closed', async () => {
+    const [account, budget] = [randomUUID(), createProviderBudget(redises[0] as Redis)];
+    await budget.hold(account, 30_000);
+    await budget.hold(account, 1000);
+    const waitMs = await budget.take(account, { id: 'one', tokens: 1 }, wide);
+    assert.ok(waitMs > 25_000 && waitMs <= 30_000, `${waitMs}`);
+    assert.equal(await budget.take(randomUUID(), { id: 'one', tokens: 1 }, wide), 0);
+  });
+});
