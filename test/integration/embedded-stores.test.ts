@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -254,6 +254,27 @@ test('a store that cannot start is told in one line with its own words, and noth
   await assert.rejects(start(dataDir, ['redis', 'clickhouse']), (error) => error instanceof StartError && /redis-intake ended at its start/.test(error.message) && !error.message.includes('\n'));
   assert.equal(existsSync(join(dataDir, 'lock')), false);
   assert.equal(existsSync(join(dataDir, 'clickhouse', 'pid')), false);
+});
+
+test('a log that ends in the middle of a write is read up to there, and a step of several writes is there as a whole or not at all', async () => {
+  const dataDir = newDataDir();
+  const first = await start(dataDir, ['redis']);
+  const step = "redis.call('SET', KEYS[1], ARGV[1]) redis.call('INCR', KEYS[2]) return 1";
+  await withRedis(first.redisUrl, async (redis) => {
+    for (let n = 1; n <= 3; n += 1) await redis.eval(step, 2, `response:${n}`, 'count', 'x'.repeat(50));
+  });
+  await first.stop();
+  const folder = join(dataDir, 'redis-intake', 'appendonlydir');
+  const log = join(folder, readdirSync(folder).find((name) => name.endsWith('.incr.aof')) ?? '');
+  truncateSync(log, statSync(log).size - 17);
+  const second = await start(dataDir, ['redis']);
+  try {
+    const found = await withRedis(second.redisUrl, (redis) => redis.mget('response:1', 'response:2', 'response:3', 'count'));
+    assert.deepEqual(found.map((value) => value?.length ?? 0), [50, 50, 0, 1]);
+    assert.equal(found[3], '2');
+  } finally {
+    await second.stop();
+  }
 });
 
 test('as root below a directory that only root can enter, PostgreSQL runs and the same DATA_DIR finds its cluster again', { skip: process.getuid?.() !== 0 }, async () => {

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isId, newId } from '../../src/ids.ts';
+
+describe('ids', () => {
+  it('are UUIDs of version 7 in lower case that say when they were made', () => {
+    const before = Date.now();
+    const id = newId();
+    assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    assert.ok(isId(id) && !isId(id.toUpperCase()) && !isId(` ${id}`) && !isId(id.slice(1)));
+    const madeMs = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+    assert.ok(madeMs >= before - 1 && madeMs <= Date.now() + 1000, String(madeMs - before));
+  });
+
+  it('of one process keep their order, also within a millisecond and when the clock is set back', () => {
+    const now = Date.now();
+    const made: string[] = [];
+    for (const offsetMs of [0, 0, -1, -1000, -3_600_000, 0]) for (let n = 0; n < 5000; n += 1) made.push(newId(now + offsetMs));
+    assert.equal(new Set(made).size, made.length);
+    assert.deepEqual(made, made.toSorted());
+  });
+});
