@@ -84,6 +84,16 @@ describe('endpoints beside each other', () => {
     assert.ok(last - first >= 2800, `60 events at 20 a second took ${last - first} ms`);
   });
 
+  it('have secrets that nobody can read in the database', async () => {
+    const hook = await endpointOf(await receiverOf());
+    const { secret } = await admin.post(`/webhooks/${hook.id}/rotate-secret`);
+    const [row] = await sql<{ text: string }[]>`SELECT string_agg(w::text, ' ') AS text FROM webhooks w`;
+    for (const shown of [hook.secret, secret]) {
+      const key = Buffer.from(shown.slice('whsec_'.length), 'base64');
+      for (const form of [shown, shown.slice('whsec_'.length), key.toString('hex'), Buffer.from(shown).toString('hex')]) assert.ok(!row?.text.includes(form));
+    }
+  });
+
   it('get ten thousand deliveries, each once and each verified', async () => {
     const busy = await receiverOf();
     const hook = await endpointOf(busy);

@@ -45,10 +45,10 @@ describe('deliveries in the database', () => {
 
   /** A deliverer whose clock and answers are the test's. */
   const world = () => {
-    const state = { nowMs: startMs, answer: { kind: 'replied', status: 500, response: 'no', retryAfter: undefined, latencyMs: 3 } as Sent, attemptsAt: [] as number[] };
+    const state = { nowMs: startMs, answer: { kind: 'replied', status: 500, response: 'no', retryAfter: undefined, latencyMs: 3 } as Sent, attemptsAt: [] as number[], signatures: [] as string[] };
     const deliverer = createDeliverer({
       webhooks, deliveries, secrets: { open: makeSecret }, scheduleSeconds: schedule, metrics: { webhookAttempted: () => undefined }, log: createLog('silent'), now: () => state.nowMs, random: () => 0.5, newId,
-      send: async () => (state.attemptsAt.push(state.nowMs), state.answer),
+      send: async ({ headers }) => (state.attemptsAt.push(state.nowMs), state.signatures.push(headers['webhook-signature'] ?? ''), state.answer),
     });
     return { state, deliverer };
   };
@@ -141,6 +141,35 @@ describe('deliveries in the database', () => {
     state.nowMs += 1000;
     await deliverer.drain(id);
     assert.ok((await listOf(id)).every((row) => row.status === 'DELIVERED'));
+  });
+
+  it('wait while their owner is disabled or may not have endpoints', async () => {
+    const { id } = await endpoint();
+    const { state, deliverer } = world();
+    state.answer = { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
+    await deliveries.add([rowFor(id, startMs)]);
+    for (const change of [{ is_disabled: true, role: 'ADMIN' }, { is_disabled: false, role: 'VIEWER' }]) {
+      await database.sql`UPDATE users SET ${database.sql(change)} WHERE id = ${ownerId}`;
+      await deliverer.drain(id);
+      assert.deepEqual([state.attemptsAt.length, (await webhooks.due(new Date(startMs), 1000)).includes(id)], [0, false], JSON.stringify(change));
+    }
+    await database.sql`UPDATE users SET is_disabled = false, role = 'ADMIN' WHERE id = ${ownerId}`;
+    assert.ok((await webhooks.due(new Date(startMs), 1000)).includes(id));
+    await deliverer.drain(id);
+    assert.equal(state.attemptsAt.length, 1);
+  });
+
+  it('carry the old secret’s signature too for 24 hours after a rotation, not longer', async () => {
+    const { id } = await endpoint();
+    const { state, deliverer } = world();
+    await webhooks.rotate(id, Buffer.from('y'), { oldUntil: new Date(startMs + dayMs), now: new Date(startMs) });
+    for (const atMs of [startMs, startMs + dayMs - 1, startMs + dayMs]) {
+      state.nowMs = atMs;
+      await deliveries.add([rowFor(id, atMs)]);
+      await deliverer.drain(id);
+      await webhooks.markFailing(id, null);
+    }
+    assert.deepEqual(state.signatures.slice(0, 1).concat(state.signatures.slice(-1)).map((header) => header.split(' ').length), [2, 1]);
   });
 
   it('log an outcome once, however often it is told', async () => {

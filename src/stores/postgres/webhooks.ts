@@ -117,12 +117,12 @@ export function createWebhookStore(sql: Sql) {
         WHERE w.is_active AND ((u.role = 'ADMIN' AND w.made_as = 'ADMIN') OR s.owner_id = u.id
           OR EXISTS (SELECT FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = u.id))`,
 
-    /** Takes an endpoint for one process. Undefined while another has it, and for one that must not be sent to now. */
+    /** Takes an endpoint for one process. Undefined while another has it, and for one that must not be sent to now: inactive, paused, or of an owner without the right. */
     lease: async ({ webhookId, holder, nowMs, untilMs }: Lease): Promise<Webhook | undefined> => {
       const now = new Date(nowMs);
       const [row] = await sql<WebhookRow[]>`
         UPDATE webhooks SET leased_by = ${holder}, leased_until = ${new Date(untilMs)}
-        WHERE id = ${webhookId} AND is_active AND (paused_until IS NULL OR paused_until <= ${now}) AND (leased_until IS NULL OR leased_until <= ${now} OR leased_by = ${holder})
+        WHERE id = ${webhookId} AND is_active AND ${isOwnerActive(sql)} AND (paused_until IS NULL OR paused_until <= ${now}) AND (leased_until IS NULL OR leased_until <= ${now} OR leased_by = ${holder})
         RETURNING *`;
       return row && webhookOf(row);
     },
@@ -154,7 +154,7 @@ export function createWebhookStore(sql: Sql) {
     due: async (now: Date, most: number): Promise<string[]> => {
       const rows = await sql<{ id: string }[]>`
         SELECT w.id FROM webhooks w
-        WHERE w.is_active AND (w.paused_until IS NULL OR w.paused_until <= ${now}) AND (w.leased_until IS NULL OR w.leased_until <= ${now})
+        WHERE w.is_active AND ${isOwnerActive(sql)} AND (w.paused_until IS NULL OR w.paused_until <= ${now}) AND (w.leased_until IS NULL OR w.leased_until <= ${now})
           AND EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING' AND d.next_attempt_at <= ${now})
         LIMIT ${most}`;
       return rows.map((row) => row.id);
@@ -170,6 +170,9 @@ export function createWebhookStore(sql: Sql) {
     },
   };
 }
+
+/** Nothing goes to endpoints of somebody who may not have any. */
+const isOwnerActive = (sql: Sql) => sql`EXISTS (SELECT FROM users u WHERE u.id = owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER')`;
 
 const ownerGone = 'Its owner was deleted: switch it on if it should go on';
 const surveyGone = 'Its survey was deleted';
