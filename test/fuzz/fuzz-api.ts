@@ -31,6 +31,8 @@ export interface FuzzReport {
   startBytes: number;
   peakBytes: number;
   endBytes: number;
+  /** JavaScript objects alone, at the end; collected or not. */
+  heapBytes: number;
   longestDelayMs: number;
 }
 
@@ -65,7 +67,7 @@ export async function fuzzApi({ seed, requests, seconds, progress }: FuzzOptions
       chance, ids, sampler: createSampler(chance, document, ids.of), operations, goodBodies: scene.goodBodies,
       credentials: () => [[70, `Bearer ${key}`], [10, scene.editorToken()], [6, undefined], [6, `Bearer ${scene.viewerKey}`], [2, 'Bearer'], [2, `Bearer ${key}x`], [2, 'Basic YTpi'], [2, `Bearer ${'x'.repeat(3000)}`]],
     });
-    const report: FuzzReport = { sent: 0, seconds: 0, replies: {}, faults: [], routes: operations.length, unanswered: [], startBytes: 0, peakBytes: 0, endBytes: 0, longestDelayMs: 0 };
+    const report: FuzzReport = { sent: 0, seconds: 0, replies: {}, faults: [], routes: operations.length, unanswered: [], startBytes: 0, peakBytes: 0, endBytes: 0, heapBytes: 0, longestDelayMs: 0 };
     const kinds = new Set<string>();
     const answered = new Set<string>();
     const addFault = (fault: string, shown: string) => {
@@ -99,6 +101,7 @@ export async function fuzzApi({ seed, requests, seconds, progress }: FuzzOptions
       const text = String((await createClient({ base: service.origin }).call('GET', '/metrics')).body);
       const figure = (series: string) => Number(text.split('\n').find((line) => line.startsWith(`${series} `))?.slice(series.length + 1) ?? 0);
       report.endBytes = figure('process_resident_memory_bytes{process="main"}');
+      report.heapBytes = figure('nodejs_heap_size_used_bytes{process="main"}');
       report.peakBytes = Math.max(report.peakBytes, report.endBytes);
       report.longestDelayMs = Math.max(report.longestDelayMs, Math.round(figure('nodejs_eventloop_lag_max_seconds{process="main"}') * 1000));
     };
@@ -106,7 +109,7 @@ export async function fuzzApi({ seed, requests, seconds, progress }: FuzzOptions
       await Promise.all(wires.map((wire) => keepSending(wire, report.sent + roundOf)));
       await look();
       if (report.startBytes === 0) report.startBytes = report.endBytes;
-      progress?.(`${report.sent} requests · ${Math.round(report.endBytes / 2 ** 20)} MiB · ${report.faults.length} faults`);
+      progress?.(`${report.sent} requests · ${Math.round(report.endBytes / 2 ** 20)} MiB, heap ${Math.round(report.heapBytes / 2 ** 20)} · ${report.faults.length} faults`);
       if (!isOver()) await scene.renew();
     }
     for (const wire of wires) wire.close();
