@@ -6,17 +6,23 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { assetPath } from '../../src/assets.ts';
+import { freshDatabase } from '../support/people-server.ts';
 import { adminPassword, startService, type RunningService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
 
 const isPossible = ['bash', 'curl', 'base64'].every((program) => spawnSync(program, ['--version']).status === 0);
 
 describe('README › People', () => {
   let service: RunningService;
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
   before(async () => {
-    service = await startService();
+    await sharedStores();
+    database = await freshDatabase();
+    service = await startService({ env: { DATABASE_URL: database.url } });
   });
   after(async () => {
     assert.equal(await service.stop(), 0);
+    await database.drop();
   });
 
   it('does what it says when it is pasted', { skip: !isPossible && 'needs bash, curl and base64' }, async () => {
