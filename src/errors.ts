@@ -36,6 +36,8 @@ export type ConflictReason =
   | 'EMAIL_TAKEN'
   | 'LAST_ADMIN'
   | 'ALREADY_DECIDED'
+  | 'NOT_ACCEPTED'
+  | 'QUESTION_CHANGED'
   | 'WEBHOOK_NOT_ACTIVE';
 
 /** One finding of a validation: where (`answers.0.numberValue`) and what is wrong. */

@@ -145,7 +145,7 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
   };
 
   /** Saves a change, then tells this process, the intake and the others. A failed announcement is healed by the outbox. */
-  const change = async (surveyId: string, decide: (current: SurveyWithQuestions) => SurveyChange | undefined | Promise<SurveyChange | undefined>) => {
+  const change = async (surveyId: string, decide: Parameters<SurveyStore['change']>[1]) => {
     const survey = await deps.surveys.change(surveyId, decide);
     hold(survey);
     await announce(survey).catch((error: unknown) => deps.log.warn({ err: error, surveyId }, 'a revision could not be announced; the outbox will'));

@@ -2,6 +2,7 @@ import { createAi } from '../ai/ai.ts';
 import { newId } from '../ids.ts';
 import { createAiSettingsStore } from '../stores/postgres/ai-settings.ts';
 import { createAiStore } from '../stores/postgres/ai.ts';
+import { createSuggestionStore } from '../stores/postgres/ai-suggestions.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import { createGuard } from '../webhooks/guard.ts';
 import type { SurveyAccess } from './dispatch.ts';
@@ -10,6 +11,7 @@ import type { Route } from './route.ts';
 import { aiAnalysisRoutes } from './routes/ai-analysis.ts';
 import { aiGenerationRoutes } from './routes/ai-generation.ts';
 import { aiSettingsRoutes } from './routes/ai-settings.ts';
+import { aiSuggestionRoutes } from './routes/ai-suggestions.ts';
 import { aiUsageRoutes } from './routes/ai-usage.ts';
 
 /** The routes under /ai, with what stands behind them. */
@@ -21,6 +23,9 @@ export function aiRoutes({ settings, stores, core, jobs, secrets, log }: HttpOpt
   return [
     ...aiGenerationRoutes({ providers: ai.providers, surveys: stores.surveys, actors: core.actors, ...clock }),
     ...aiAnalysisRoutes({ store: createAiStore(stores.sql), providers: ai.providers, jobs, access, isAnonymising: settings.ai.isAnonymising, newId: clock.newId }),
+    ...aiSuggestionRoutes({
+      providers: ai.providers, surveys: stores.surveys, actors: core.actors, suggestions: createSuggestionStore(stores.sql), hasAnswers: core.reading.hasAnswers, ...clock,
+    }),
     ...aiSettingsRoutes({ ...ai, stored, secrets, guard, audit: createAudit(stores.sql, log) }),
     ...aiUsageRoutes({ usage: ai.usage }),
   ];

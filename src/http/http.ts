@@ -7,6 +7,7 @@ import type { Figures, Metrics } from '../metrics.ts';
 import type { JobSender } from '../pipelines/queues.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Settings } from '../settings.ts';
+import { createSuggestionStore } from '../stores/postgres/ai-suggestions.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import { handOverWebhooks } from '../stores/postgres/webhooks.ts';
 import type { Stores } from '../stores/stores.ts';
@@ -60,7 +61,7 @@ export async function createHttp(options: HttpOptions) {
   const limits = createLimits({ redis: stores.sharedRedis, auth: settings.rateLimits.auth, api: settings.rateLimits.api, processCount: settings.workers, log });
   const access = createSurveyAccess({
     surveys: stores.surveys,
-    lookups: { responseId: async (responseId) => (await core.reading.find(responseId))?.surveyId, exportId: stores.exports.surveyOf, uploadId: core.uploads.surveyOf },
+    lookups: { responseId: async (responseId) => (await core.reading.find(responseId))?.surveyId, exportId: stores.exports.surveyOf, uploadId: core.uploads.surveyOf, suggestionId: createSuggestionStore(stores.sql).surveyOf },
   });
   let isStopping = false;
   const rootRoutes = createRootRoutes({ ...options, authenticate: people.authenticate, limits, isDraining: () => isStopping });

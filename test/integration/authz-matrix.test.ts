@@ -40,7 +40,8 @@ const declared: Readonly<Record<string, string>> = {
     'POST /exports/surveys/{surveyId}', 'GET /exports/{exportId}', 'DELETE /exports/{exportId}', 'GET /exports/{exportId}/download',
   ]),
   ...rows('edit', [
-    'POST /ai/surveys/{id}/analyze',
+    'POST /ai/surveys/{id}/analyze', 'POST /ai/questions/{questionId}/optimize', 'GET /ai/questions/{questionId}/suggestions', 'POST /ai/suggestions/{suggestionId}/accept',
+    'POST /ai/suggestions/{suggestionId}/reject', 'POST /ai/suggestions/{suggestionId}/undo',
     'PUT /surveys/{id}', 'POST /surveys/{id}/publish', 'POST /surveys/{id}/rotate-token', 'POST /surveys/{surveyId}/questions', 'PUT /surveys/questions/{questionId}', 'DELETE /surveys/{surveyId}/questions/{questionId}',
     'POST /surveys/{surveyId}/questions/reorder', 'PUT /surveys/{id}/translations/{language}', 'DELETE /surveys/{id}/translations/{language}', 'DELETE /surveys/{id}/respondents/{respondent}', 'DELETE /responses/{responseId}',
   ]),

@@ -94,7 +94,8 @@ function addQuestion(current: SurveyWithQuestions, body: z.output<typeof newQues
   return place(survey, [...visible.slice(0, order), question, ...visible.slice(order)]);
 }
 
-function editQuestion(
+/** The survey with a question changed; throws what is wrong with the change, or HAS_RESPONSES. */
+export function editQuestion(
   current: SurveyWithQuestions, id: string, body: z.output<typeof questionChangeBody>, { isAnswered, newId }: { isAnswered: boolean; newId(): string },
 ): SurveyWithQuestions {
   const changed = changeQuestion(pick(current, id), body, { hasAnswers: isAnswered, newId });

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { startAiProvider, standInKey, type AiProviderServer } from '../support/ai-provider.ts';
+import { adminClient, type Client } from '../support/client.ts';
+import { startService, type RunningService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
+
+const providers = ['openai', 'anthropic', 'gemini', 'azure'] as const;
+
+describe('suggestions for a question', () => {
+  let service: RunningService;
+  let ai: AiProviderServer;
+  let admin: Client;
+
+  before(async () => {
+    await sharedStores();
+    ai = await startAiProvider();
+    service = await startService({ env: { ...ai.env, AI_CACHE_ENABLED: 'false' } });
+    admin = await adminClient(service);
+  });
+  after(async () => {
+    await service?.stop();
+    await ai?.close();
+  });
+  beforeEach(() => {
+    ai.calls.length = 0;
+    ai.faults.length = 0;
+    ai.answer = () => ({
+      suggestions: [
+        { aspect: 'bias', problem: 'It leads', text: 'How is {{shop}}?', options: [{ value: 'great', text: 'Very good' }, { value: 'fine', text: 'Fine' }, { value: null, text: 'Poor' }] },
+        { aspect: 'length', problem: 'It is long', text: '{{shop}}?', options: [{ value: null, text: 'All new' }] },
+        { aspect: 'clarity', problem: 'Unclear', text: 'How do you like {{shop}}?', options: [] },
+      ],
+    });
+  });
+
+  const make = async (fields: object = {}) => {
+    const survey = await admin.create('/surveys', { title: 'Shops', ...fields });
+    const question = await admin.create(`/surveys/${survey.id}/questions`, {
+      type: 'MULTIPLE_CHOICE', text: 'Is {{shop}} great?', options: [{ text: 'Great', value: 'great' }, { text: 'Fine', value: 'fine' }],
+    });
+    return { surveyId: survey.id as string, question };
+  };
+  const optimise = (questionId: string, body: object = {}) => admin.call('POST', `/ai/questions/${questionId}/optimize`, { body });
+  const suggest = async (questionId: string): Promise<any[]> => {
+    const reply = await optimise(questionId);
+    assert.equal(reply.status, 200, JSON.stringify(reply.body));
+    return reply.body.data.suggestions;
+  };
+  const decide = (id: string, what: string) => admin.call('POST', `/ai/suggestions/${id}/${what}`);
+  const questionNow = async (surveyId: string) => (await admin.get(`/surveys/${surveyId}`)).questions[0];
+  const assertRefused = (reply: { status: number; body: any }, status: number, code: string, reason?: string) =>
+    assert.deepEqual([reply.status, reply.body.code, reply.body.details?.reason], [status, code, reason], JSON.stringify(reply.body));
+
+  for (const provider of providers)
+    it(`come from ${provider}, wait to be decided, and send the question as data`, async () => {
+      const { question } = await make();
+      const reply = await optimise(question.id, { provider });
+      assert.equal(reply.status, 200, JSON.stringify(reply.body));
+      assert.deepEqual(reply.body.data.suggestions.map(({ aspect, status }: any) => [aspect, status]), [['bias', 'PENDING'], ['length', 'PENDING'], ['clarity', 'PENDING']]);
+      assert.deepEqual(reply.body.data.suggestions[0].suggestion, { text: 'How is {{shop}}?', options: ['Very good', 'Fine', 'Poor'] });
+      assert.equal(ai.calls[0]?.wire, provider);
+      assert.ok(!ai.calls[0]?.system.includes('Is {{shop}}'));
+      assert.deepEqual((await admin.get(`/ai/questions/${question.id}/suggestions`)).suggestions, reply.body.data.suggestions);
+    });
+
+  it('are accepted once, with the values of options kept, and can be undone', async () => {
+    const { surveyId, question } = await make();
+    const [first, second] = await suggest(question.id);
+    const version = (await admin.get(`/surveys/${surveyId}`)).version;
+    const replies = await Promise.all([decide(first.id, 'accept'), decide(first.id, 'accept'), decide(first.id, 'accept')]);
+    assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 409, 409]);
+    assertRefused(await decide(first.id, 'accept'), 409, 'CONFLICT', 'ALREADY_DECIDED');
+    assertRefused(await decide(first.id, 'reject'), 409, 'CONFLICT', 'ALREADY_DECIDED');
+    const after = await questionNow(surveyId);
+    assert.equal(after.text, 'How is {{shop}}?');
+    assert.deepEqual(after.options.map(({ id, value, text }: any) => [id, value, text]).slice(0, 2), [[question.options[0].id, 'great', 'Very good'], [question.options[1].id, 'fine', 'Fine']]);
+    assert.equal(after.options[2].text, 'Poor');
+    assert.equal((await admin.get(`/surveys/${surveyId}`)).version, version + 1);
+    assertRefused(await decide(second.id, 'accept'), 409, 'CONFLICT', 'QUESTION_CHANGED');
+    assert.equal((await admin.post(`/ai/suggestions/${first.id}/undo`)).status, 'PENDING');
+    assert.deepEqual(await questionNow(surveyId), question);
+    assertRefused(await decide(first.id, 'undo'), 409, 'CONFLICT', 'NOT_ACCEPTED');
+    assert.equal((await decide(first.id, 'accept')).status, 200);
+    await admin.put(`/surveys/questions/${question.id}`, { text: 'By hand' });
+    assertRefused(await decide(first.id, 'undo'), 409, 'CONFLICT', 'QUESTION_CHANGED');
+    assert.equal((await questionNow(surveyId)).text, 'By hand');
+  });
+
+  it('are rejected once and then change nothing', async () => {
+    const { surveyId, question } = await make();
+    const [first] = await suggest(question.id);
+    assert.equal((await admin.post(`/ai/suggestions/${first.id}/reject`)).status, 'REJECTED');
+    for (const what of ['accept', 'reject']) assertRefused(await decide(first.id, what), 409, 'CONFLICT', 'ALREADY_DECIDED');
+    assert.deepEqual(await questionNow(surveyId), question);
+  });
+
+  it('take no option from a question that has answers, but may reword and add', async () => {
+    const { surveyId, question } = await make({ status: 'ACTIVE' });
+    assert.equal((await admin.submit(surveyId, { answers: [{ questionId: question.id, optionId: question.options[0].id }] })).status, 201);
+    const [first, second] = await suggest(question.id);
+    assertRefused(await decide(second.id, 'accept'), 409, 'CONFLICT', 'HAS_RESPONSES');
+    assert.deepEqual(await questionNow(surveyId), question);
+    assert.equal((await decide(first.id, 'accept')).status, 200);
+    assert.equal((await decide(first.id, 'undo')).status, 200);
+    assert.deepEqual(await questionNow(surveyId), question);
+  });
+
+  it('are none for a question without faults, and the undecided ones make room', async () => {
+    const { question } = await make();
+    const [, second] = await suggest(question.id);
+    ai.answer = () => ({ suggestions: [] });
+    assert.deepEqual(await suggest(question.id), []);
+    assertRefused(await decide(second.id, 'accept'), 404, 'NOT_FOUND');
+  });
+
+  it('are refused where AI is off, where a reply stays of no use, and for questions that are not there', async () => {
+    const { surveyId, question } = await make();
+    const before = await suggest(question.id);
+    const [first] = before;
+    await admin.put(`/surveys/${surveyId}`, { aiEnabled: false });
+    ai.calls.length = 0;
+    assertRefused(await optimise(question.id), 409, 'AI_DISABLED');
+    assertRefused(await decide(first.id, 'accept'), 409, 'AI_DISABLED');
+    assert.equal(ai.calls.length, 0);
+    await admin.put(`/surveys/${surveyId}`, { aiEnabled: true });
+    ai.answer = () => ({ suggestions: [{ aspect: 'bias', problem: 'It leads', text: 'No placeholder', options: [] }] });
+    assertRefused(await optimise(question.id), 502, 'AI_PROVIDER_ERROR');
+    assert.equal(ai.calls.length, 2);
+    assert.deepEqual((await admin.get(`/ai/questions/${question.id}/suggestions`)).suggestions, before);
+    assertRefused(await optimise(surveyId), 404, 'NOT_FOUND');
+    assert.equal((await optimise(question.id, { provider: 'acme' })).status, 400);
+    assert.equal((await optimise(question.id, { prompt: 'x'.repeat(1024 * 1024) })).status, 413);
+    assert.ok(!service.logs().includes(standInKey));
+  });
+});
