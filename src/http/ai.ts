@@ -12,6 +12,7 @@ import { aiAnalysisRoutes } from './routes/ai-analysis.ts';
 import { aiGenerationRoutes } from './routes/ai-generation.ts';
 import { aiSettingsRoutes } from './routes/ai-settings.ts';
 import { aiSuggestionRoutes } from './routes/ai-suggestions.ts';
+import { aiTranslationRoutes } from './routes/ai-translation.ts';
 import { aiUsageRoutes } from './routes/ai-usage.ts';
 
 /** The routes under /ai, with what stands behind them. */
@@ -26,6 +27,7 @@ export function aiRoutes({ settings, stores, core, jobs, secrets, log }: HttpOpt
     ...aiSuggestionRoutes({
       providers: ai.providers, surveys: stores.surveys, actors: core.actors, suggestions: createSuggestionStore(stores.sql), hasAnswers: core.reading.hasAnswers, ...clock,
     }),
+    ...aiTranslationRoutes({ providers: ai.providers, surveys: stores.surveys, translations: stores.translations, now: clock.now }),
     ...aiSettingsRoutes({ ...ai, stored, secrets, guard, audit: createAudit(stores.sql, log) }),
     ...aiUsageRoutes({ usage: ai.usage }),
   ];

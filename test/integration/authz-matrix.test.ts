@@ -41,7 +41,7 @@ const declared: Readonly<Record<string, string>> = {
   ]),
   ...rows('edit', [
     'POST /ai/surveys/{id}/analyze', 'POST /ai/questions/{questionId}/optimize', 'GET /ai/questions/{questionId}/suggestions', 'POST /ai/suggestions/{suggestionId}/accept',
-    'POST /ai/suggestions/{suggestionId}/reject', 'POST /ai/suggestions/{suggestionId}/undo',
+    'POST /ai/suggestions/{suggestionId}/reject', 'POST /ai/suggestions/{suggestionId}/undo', 'POST /ai/surveys/{id}/translate',
     'PUT /surveys/{id}', 'POST /surveys/{id}/publish', 'POST /surveys/{id}/rotate-token', 'POST /surveys/{surveyId}/questions', 'PUT /surveys/questions/{questionId}', 'DELETE /surveys/{surveyId}/questions/{questionId}',
     'POST /surveys/{surveyId}/questions/reorder', 'PUT /surveys/{id}/translations/{language}', 'DELETE /surveys/{id}/translations/{language}', 'DELETE /surveys/{id}/respondents/{respondent}', 'DELETE /responses/{responseId}',
   ]),

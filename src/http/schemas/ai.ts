@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { newQuestionBody } from '../../domain/question-definition.ts';
 import { problemTable, type ProblemCode } from '../../errors.ts';
 import { countSchema, idSchema, languageSchema } from './common.ts';
-import { surveyWithQuestionsSchema } from './surveys.ts';
+import { directionSchema, surveyWithQuestionsSchema } from './surveys.ts';
 
 const codes = Object.keys(problemTable) as [ProblemCode, ...ProblemCode[]];
 
@@ -89,7 +89,10 @@ export const suggestionSchema = z
 export const suggestionsSchema = z.strictObject({ suggestions: z.array(suggestionSchema) }).meta({ id: 'AiSuggestions', description: 'What could be better in a question.' });
 
 export const translatedSchema = z
-  .strictObject({ languages: z.array(languageSchema) })
+  .strictObject({
+    languages: z.array(languageSchema),
+    translations: z.array(z.strictObject({ language: languageSchema, direction: directionSchema, translatedCount: countSchema.describe('Texts that were sent; those that were up to date are not') })),
+  })
   .meta({ id: 'TranslatedSurvey', description: 'The languages whose translations are stored now.' });
 
 export const providerSettingsSchema = z

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { placeholdersApart } from '../domain/placeholders.ts';
+import { isPlainText } from '../domain/questions/text-checks.ts';
+import type { Untranslated } from '../domain/untranslated.ts';
+import { translatePrompt, translateVersion } from './prompts/translate.ts';
+import type { Task } from './structured.ts';
+
+export interface TranslateOptions {
+  title: string;
+  from: string;
+  to: string;
+}
+
+const readReply = z.object({ strings: z.array(z.object({ n: z.number(), text: z.string().trim().min(1).refine(isPlainText, 'holds a NUL character') })) });
+
+/** Asks for a batch of strings in another language; gives their translations in the same order. */
+export function translateTask(strings: readonly Untranslated[], { title, from, to }: TranslateOptions): Task<string[]> {
+  return {
+    name: 'translation', version: translateVersion, tier: 'high', system: translatePrompt,
+    data: { survey: title, from, to, strings: strings.map(({ text }, index) => ({ n: index + 1, text })) },
+    schema: z.strictObject({ strings: z.array(z.strictObject({ n: z.number().int(), text: z.string() })) }),
+    read: (reply) => readStrings(reply, strings),
+    // A character can be a token in scripts that the model knows little of.
+    maxOutputTokens: 1000 + strings.reduce((sum, { text }) => sum + text.length * 2 + 20, 0),
+  };
+}
+
+function readStrings(reply: unknown, strings: readonly Untranslated[]): { value: string[] } | { wrong: string[] } {
+  const read = readReply.safeParse(reply);
+  if (!read.success) return { wrong: read.error.issues.slice(0, 20).map(({ path, message }) => `${path.join('.')}: ${message}`) };
+  const byNumber = new Map(read.data.strings.map(({ n, text }) => [n, text]));
+  const wrong = strings.flatMap((source, index) => faultsOf(source, byNumber.get(index + 1)).map((fault) => `n ${index + 1}: ${fault}`));
+  return wrong.length > 0 ? { wrong: wrong.slice(0, 20) } : { value: strings.map((_, index) => byNumber.get(index + 1) ?? '') };
+}
+
+function faultsOf({ text: source, longest }: Untranslated, text: string | undefined): string[] {
+  if (text === undefined) return ['is missing'];
+  if (text.length > longest) return [`is longer than ${longest} characters`];
+  return placeholdersApart(source, text).map((placeholder) => `the placeholder ${placeholder} must stand there as often as in the source`);
+}

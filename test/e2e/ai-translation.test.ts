@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { translationLanguages } from '../../src/domain/translation.ts';
+import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
+import { adminClient, type Client } from '../support/client.ts';
+import { startService, type RunningService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
+
+const providers = ['openai', 'anthropic', 'gemini', 'azure'] as const;
+const others = translationLanguages.filter((language) => language !== 'en');
+
+/** Every text with the language in front. */
+function translated({ user }: SeenCall): unknown {
+  const { to, strings } = JSON.parse(user[0] ?? '{}');
+  return { strings: strings.map(({ n, text }: any) => ({ n, text: `${to}: ${text}` })) };
+}
+
+describe('surveys translated by a provider', () => {
+  let service: RunningService;
+  let ai: AiProviderServer;
+  let admin: Client;
+
+  before(async () => {
+    await sharedStores();
+    ai = await startAiProvider();
+    service = await startService({ env: { ...ai.env, AI_CACHE_ENABLED: 'false' } });
+    admin = await adminClient(service);
+  });
+  after(async () => {
+    await service?.stop();
+    await ai?.close();
+  });
+  beforeEach(() => {
+    ai.calls.length = 0;
+    ai.faults.length = 0;
+    ai.answer = translated;
+  });
+
+  const make = async () => {
+    const survey = await admin.create('/surveys', { title: 'Lunch at {{company}}', description: 'About lunch', status: 'ACTIVE' });
+    const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Which dish?', options: [{ text: 'Soup', value: 'soup' }, { text: 'Salad', value: 'salad' }] });
+    return { id: survey.id as string, question };
+  };
+  const translate = (id: string, body: object) => admin.call('POST', `/ai/surveys/${id}/translate`, { body });
+  const sent = () => ai.calls.flatMap(({ user }) => JSON.parse(user[0] ?? '{}').strings.map(({ text }: any) => text));
+
+  for (const provider of providers)
+    it(`are sent whole to ${provider} once, stored where translations by hand are, with options’ values untouched`, async () => {
+      const { id, question } = await make();
+      const reply = await translate(id, { languages: ['de', 'ar'], provider });
+      assert.equal(reply.status, 200, JSON.stringify(reply.body));
+      assert.deepEqual(reply.body.data, {
+        languages: ['de', 'ar'], translations: [{ language: 'de', direction: 'ltr', translatedCount: 5 }, { language: 'ar', direction: 'rtl', translatedCount: 5 }],
+      });
+      assert.deepEqual(ai.calls.map(({ wire }) => wire), [provider, provider]);
+      const stored = await admin.get(`/surveys/${id}/translations/ar`);
+      assert.deepEqual([stored.direction, stored.title, stored.stale, stored.missing], ['rtl', 'ar: Lunch at {{company}}', [], []]);
+      const shown = (await admin.call('GET', `/public/surveys/${id}?lang=de`, { token: undefined })).body.data;
+      assert.deepEqual(shown.questions[0].options, question.options.map((option: any) => ({ ...option, text: `de: ${option.text}` })));
+      assert.deepEqual((await admin.get(`/surveys/${id}`)).questions[0], question);
+    });
+
+  it('come in all fifteen languages', async () => {
+    const { id } = await make();
+    assert.equal((await translate(id, { languages: others })).status, 200);
+    assert.equal(ai.calls.length, 14);
+    const listed = await admin.get(`/surveys/${id}/translations`);
+    assert.deepEqual(listed.map(({ language }: any) => language).sort(), [...translationLanguages].sort());
+    assert.deepEqual(listed.filter(({ direction }: any) => direction === 'rtl').map(({ language }: any) => language).sort(), ['ar', 'he']);
+  });
+
+  it('send again only what is new or was reworded, and leave what was put right by hand', async () => {
+    const { id, question } = await make();
+    await translate(id, { languages: ['fr'] });
+    await admin.put(`/surveys/${id}/translations/fr`, { title: 'Déjeuner' });
+    ai.calls.length = 0;
+    assert.deepEqual((await translate(id, { languages: ['fr'] })).body.data.translations, [{ language: 'fr', direction: 'ltr', translatedCount: 0 }]);
+    assert.equal(ai.calls.length, 0);
+    await admin.put(`/surveys/questions/${question.id}`, { text: 'What dish?' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'Why?' });
+    await translate(id, { languages: ['fr'] });
+    assert.deepEqual(sent(), ['What dish?', 'Why?']);
+    const stored = await admin.get(`/surveys/${id}/translations/fr`);
+    assert.deepEqual([stored.title, stored.questions[0].text, stored.stale, stored.missing], ['Déjeuner', 'fr: What dish?', [], []]);
+  });
+
+  it('never lose a placeholder: a reply without it is asked for once more, then refused, and nothing of it is stored', async () => {
+    const { id } = await make();
+    ai.answer = (call) => JSON.parse(JSON.stringify(translated(call)).replaceAll('{{company}}', 'the company'));
+    const reply = await translate(id, { languages: ['pl'] });
+    assert.deepEqual([reply.status, reply.body.code], [502, 'AI_PROVIDER_ERROR']);
+    assert.equal(ai.calls.length, 2);
+    assert.match(ai.calls[1]?.user.at(-1) ?? '', /\{\{company\}\}/);
+    assert.equal((await admin.call('GET', `/surveys/${id}/translations/pl`)).status, 404);
+  });
+
+  it('keep the batches that came before a failure, so that the next call sends the rest', async () => {
+    const { id } = await make();
+    for (let index = 0; index < 6; index += 1)
+      await admin.create(`/surveys/${id}/questions`, { type: 'CHECKBOXES', text: `Question ${index}`, options: Array.from({ length: 40 }, (_, option) => ({ text: `Option ${index}-${option}` })) });
+    ai.answer = (call) => (call.raw.includes('Option 5-39') ? { strings: [] } : translated(call));
+    assert.equal((await translate(id, { languages: ['it'] })).status, 502);
+    const { missing } = await admin.get(`/surveys/${id}/translations/it`);
+    assert.ok(missing.length > 0 && missing.length < 60, `${missing.length} are missing`);
+    ai.calls.length = 0;
+    ai.answer = translated;
+    assert.equal((await translate(id, { languages: ['it'] })).status, 200);
+    assert.equal(sent().length, missing.length);
+    assert.deepEqual((await admin.get(`/surveys/${id}/translations/it`)).missing, []);
+  });
+
+  it('are refused where AI is off, for the survey’s own language, and for languages that there are not', async () => {
+    const { id } = await make();
+    for (const wrong of [{}, { languages: [] }, { languages: ['en'] }, { languages: ['de', 'de'] }, { languages: ['tlh'] }, { languages: 'de' }, { languages: ['de'], provider: 'acme' }, { languages: ['de'], text: 'x' }]) {
+      const reply = await translate(id, wrong);
+      assert.deepEqual([reply.status, reply.body.code], [400, 'VALIDATION_ERROR'], JSON.stringify(wrong));
+    }
+    assert.equal((await translate(id, { languages: ['x'.repeat(1024 * 1024)] })).status, 413);
+    await admin.put(`/surveys/${id}`, { aiEnabled: false });
+    const off = await translate(id, { languages: ['de'] });
+    assert.deepEqual([off.status, off.body.code], [409, 'AI_DISABLED']);
+    assert.equal(ai.calls.length, 0);
+  });
+});
+
+describe('without a key', () => {
+  it('nothing is suggested or translated, and the rest goes on', async () => {
+    await sharedStores();
+    const service = await startService();
+    try {
+      const admin = await adminClient(service);
+      const { id } = await admin.create('/surveys', { title: 'Lunch' });
+      const question = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Well?' });
+      for (const [path, body] of [[`/ai/surveys/${id}/translate`, { languages: ['de'] }], [`/ai/questions/${question.id}/optimize`, {}]] as const) {
+        const reply = await admin.call('POST', path, { body });
+        assert.deepEqual([reply.status, reply.body.code], [503, 'AI_NOT_CONFIGURED'], path);
+      }
+      assert.equal((await admin.put(`/surveys/${id}/translations/de`, { title: 'Mittagessen' })).title, 'Mittagessen');
+    } finally {
+      await service.stop();
+    }
+  });
+});
