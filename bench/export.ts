@@ -7,16 +7,19 @@ import { createClickHouse, type ClickHouse } from '../src/stores/clickhouse/clie
 import { startEmbeddedStores } from '../src/stores/embedded/stores.ts';
 import { adminClient, type Client } from '../test/support/client.ts';
 import { startService } from '../test/support/service.ts';
+import { measureSlowing, type Slowing } from './support/beside.ts';
 import { machineLine, option } from './support/machine.ts';
 
 /**
  * Files of one survey of twenty questions: `--responses N` (default 1,000,000), `--formats=CSV,PDF` (default all), each asked for over HTTP and made by the service as for
  * anybody, timed from the request to COMPLETED. The limit is ClickHouse's own CSVWithNames of the same rows and codes in the same run.
- * Memory is the peak of the process that makes the file less what an empty export takes. Then a PDF of fifty questions.
+ * Memory is the peak of the process that makes the file less what an empty export takes. Then how much submissions are slowed while files
+ * are made (`--beside=CSV,JSON`, these by default; `--beside=` for none), and a PDF of fifty questions.
  */
 const responses = option('responses', 1_000_000);
 const formats = (process.argv.find((word) => word.startsWith('--formats='))?.slice(10) ?? 'CSV,JSON,NDJSON,PARQUET,EXCEL,SPSS,PDF').split(',');
 const rounds = 3;
+const besideFormats = (process.argv.find((word) => word.startsWith('--beside='))?.slice(9) ?? 'CSV,JSON').split(',').filter(Boolean);
 const types = [...Array<string>(8).fill('MULTIPLE_CHOICE'), ...Array<string>(4).fill('RATING_SCALE'), 'NPS', 'NPS', 'CHECKBOXES', 'CHECKBOXES', 'YES_NO', 'NUMBER', 'SHORT_TEXT', 'SHORT_TEXT'];
 const options = ['Very good', 'Good', 'Neither, nor', 'Bad', 'Very bad'].map((text) => ({ text }));
 
@@ -53,12 +56,18 @@ async function measure(client: Client, clickhouse: ClickHouse): Promise<void> {
     results[format] = result;
     console.log(`${format.padEnd(8)} ${record.rowCount} rows in ${result.seconds} s: ${result.rowsPerSecond} rows/s, ${result.megabytes} MB, memory +${result.rssGrowthMb} MB over ${empty.peakRssMb} MB`);
   }
+  const slowing: Record<string, Slowing> = {};
+  for (const format of besideFormats) {
+    const measured = await measureSlowing(client, { port: service.port, surveyId: survey, format });
+    slowing[format] = measured;
+    console.log(`submissions while ${format} is made: ${measured.beside}/s (p99 ${measured.besideP99Ms} ms), else ${measured.alone}/s (p99 ${measured.aloneP99Ms} ms): slowed by ${(measured.slowedBy * 100).toFixed(1)} % (wanted ≤ 10)`);
+  }
   const wide = await makeSurvey(client, Array.from({ length: 50 }, (_, index) => types[index % types.length] ?? 'NPS'));
   await client.submit(wide, { isComplete: false, answers: [] });
   const report = await makeFile(client, wide, 'PDF');
   console.log(`PDF of 50 questions in ${report.seconds.toFixed(1)} s (wanted ≤ 5)`);
   console.log(`wanted: CSV ≥ 100,000 rows/s and ≥ 0.3 of the limit (${share.toFixed(2)}); EXCEL ≥ 15,000 rows/s; memory ≤ +150 MB`);
-  console.log(JSON.stringify({ bench: 'export', responses, limit, share, results, pdf50Seconds: Math.round(report.seconds * 10) / 10 }));
+  console.log(JSON.stringify({ bench: 'export', responses, limit, share, results, slowing, pdf50Seconds: Math.round(report.seconds * 10) / 10 }));
 }
 
 /** The database's own CSV and ours in turn, so that both have the same machine; medians. */

@@ -1,3 +1,4 @@
+import { cpus } from 'node:os';
 import type { Core } from '../actors/core.ts';
 import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
@@ -12,6 +13,7 @@ import { startAi } from './ai/start.ts';
 import { createBatchNews } from './batch-news.ts';
 import { makeInProcess } from './exports/fork.ts';
 import { createExportJobs, type ExportJobs } from './exports/jobs.ts';
+import { createRushWatch } from './exports/rush.ts';
 import { createIngest } from './ingest.ts';
 import { createOutbox, type Outbox, type OutboxHandler } from './outbox.ts';
 import { startSchedule, type ScheduledTask } from './schedule.ts';
@@ -75,9 +77,10 @@ function startRelay(options: JobsOptions, fanOut: FanOut): (() => Promise<void>)
 
 function startExports({ stores, core, urls, settings, log }: JobsOptions): ExportJobs {
   const { postgres, clickhouse, redisJobs } = urls;
+  const isRush = createRushWatch({ newest: () => Promise.all(stores.shards.all.map(stores.stream.newest)), cpus });
   const jobs = createExportJobs({
     redisUrl: redisJobs, exports: stores.exports, files: stores.exportFiles, settled: core.reading.settled, now: core.now, log,
-    make: (exportId, options) => makeInProcess({ exportId, urls: { postgres, clickhouse }, dataDir: settings.dataDir, cluster: settings.clickhouseCluster, logLevel: settings.logLevel }, options),
+    make: (exportId, options) => makeInProcess({ exportId, urls: { postgres, clickhouse }, dataDir: settings.dataDir, cluster: settings.clickhouseCluster, logLevel: settings.logLevel }, { ...options, isRush }),
     tell: stores.liveNews.publishJobProgress,
   });
   jobs.start();

@@ -16,6 +16,10 @@ export type ExportReport = { kind: 'completed' } | { kind: 'not wanted' } | { ki
 /** On the way there: how far it has come, 0–1. */
 export type ExportStep = { kind: 'progress'; progress: number };
 
+/** What it is told meanwhile. */
+export type ExportPace = { kind: 'pace'; isRush: boolean };
+
+const lookEveryMs = 250;
 const mostHeapMegabytes = 512;
 /** Rows die young: with room for a span of them the collector has little to move. */
 const youngHeapMegabytes = 16;
@@ -26,13 +30,20 @@ export interface MakeOptions {
   onProgress(progress: number): void;
 }
 
+export interface ProcessOptions extends MakeOptions {
+  /** Whether respondents need the machine: then the file is made at a slower pace. */
+  isRush(): Promise<boolean>;
+}
+
 /** Makes the file in a process of its own. */
-export function makeInProcess(order: ExportOrder, { signal, onProgress }: MakeOptions): Promise<ExportReport> {
+export function makeInProcess(order: ExportOrder, { signal, onProgress, isRush }: ProcessOptions): Promise<ExportReport> {
   return new Promise((resolve) => {
     const child = fork(fileURLToPath(new URL('./process.js', import.meta.url)), {
       execArgv: [`--max-old-space-size=${mostHeapMegabytes}`, `--max-semi-space-size=${youngHeapMegabytes}`], env: { PATH: process.env['PATH'], TZ: 'UTC' }, serialization: 'json',
     });
     const end = () => child.kill('SIGKILL');
+    const tellPace = (rush: boolean) => child.connected && child.send({ kind: 'pace', isRush: rush } satisfies ExportPace);
+    const looking = setInterval(() => void isRush().then(tellPace, () => tellPace(false)), lookEveryMs);
     let report: ExportReport | undefined;
     child.on('message', (message: ExportReport | ExportStep) => {
       if (message.kind === 'progress') onProgress(message.progress);
@@ -40,6 +51,7 @@ export function makeInProcess(order: ExportOrder, { signal, onProgress }: MakeOp
     });
     child.once('error', (error) => (report ??= { kind: 'trouble', reason: error.message }));
     child.once('close', (code, killedBy) => {
+      clearInterval(looking);
       signal.removeEventListener('abort', end);
       resolve(report ?? { kind: 'trouble', reason: `the process that made the file ended with ${code ?? killedBy ?? 'no code'}` });
     });

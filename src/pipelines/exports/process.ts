@@ -10,7 +10,8 @@ import { createPostgres } from '../../stores/postgres/client.ts';
 import { createExportStore } from '../../stores/postgres/exports.ts';
 import { createSurveyStore } from '../../stores/postgres/surveys.ts';
 import { runExport } from './run.ts';
-import type { ExportOrder, ExportReport, ExportStep } from './fork.ts';
+import { createPace } from './rush.ts';
+import type { ExportOrder, ExportPace, ExportReport, ExportStep } from './fork.ts';
 
 /**
  * A process that makes one file and ends. Of its own, because writing a file is work for seconds that must not hold up requests, and so
@@ -19,8 +20,11 @@ import type { ExportOrder, ExportReport, ExportStep } from './fork.ts';
 const belowNormal = 10;
 
 process.on('disconnect', () => process.exit(1));
-process.once('message', (order: ExportOrder) => {
-  void make(order).then(
+const pace = createPace({ now: () => performance.now(), wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) });
+
+process.on('message', (message: ExportOrder | ExportPace) => {
+  if ('kind' in message) return pace.set(message.isRush);
+  void make(message).then(
     (report) => process.send?.(report, () => process.exit(0)),
     (error: unknown) => process.send?.({ kind: 'trouble', reason: String(error) } satisfies ExportReport, () => process.exit(1)),
   );
@@ -35,7 +39,7 @@ async function make({ exportId, urls, dataDir, cluster, logLevel }: ExportOrder)
   try {
     const outcome = await runExport({
       exports: createExportStore(sql), surveys: createSurveyStore(sql), rows: createExportRows({ clickhouse, ...placement }), totals: createTotalsStore({ clickhouse, ...placement }),
-      ai: createAiStore(sql), files: createExportFiles(dataDir), now: () => Date.now(), onProgress: (progress) => void process.send?.({ kind: 'progress', progress } satisfies ExportStep),
+      ai: createAiStore(sql), files: createExportFiles(dataDir), now: () => Date.now(), rest: pace.rest, onProgress: (progress) => void process.send?.({ kind: 'progress', progress } satisfies ExportStep),
     }, exportId);
     return { kind: outcome };
   } catch (error) {

@@ -20,6 +20,8 @@ export interface RunDeps {
   ai: Pick<AiStore, 'lastTopic' | 'themes'>;
   files: ExportFiles;
   now(): number;
+  /** Awaited between pieces of work; takes a while where others need the machine more. */
+  rest(): Promise<void>;
   /** At most once a second. */
   onProgress(progress: number): void;
 }
@@ -52,7 +54,7 @@ export async function runExport(deps: RunDeps, exportId: string): Promise<RunOut
   try {
     const file = await deps.files.write(exportId, (sink) =>
       writer({
-        survey, layout, createdAt, batches: progress.watch(read(), (batch) => batch.length), scan: read,
+        survey, layout, createdAt, batches: progress.watch(read(), (batch) => batch.length), scan: () => paced(deps, read()),
         themes: () => themesOf(deps.ai, record),
         csvLines: (columns) => progress.watch(deps.rows.csvLines(selection, columns, survey.slotCounts.codes), (lines) => lines.rows),
         summarise: () => summarise(deps.totals, { ...range, filters: conditions, questions: layout.questions }),
@@ -96,8 +98,15 @@ function selectionOf(survey: SurveyWithQuestions, { surveyId, options, createdAt
   return { surveyId, conditions, endDate, startDate: options.startDate === undefined ? undefined : new Date(options.startDate), isComplete: options.isComplete };
 }
 
+async function* paced<T>({ rest }: Pick<RunDeps, 'rest'>, pieces: AsyncIterable<T>): AsyncGenerator<T> {
+  for await (const piece of pieces) {
+    yield piece;
+    await rest();
+  }
+}
+
 /** Counts rows on their way to the writer, says so once a second, and stops where nobody wants the file any more. */
-function createProgress({ exports, now, onProgress }: RunDeps, exportId: string, total: number) {
+function createProgress({ exports, now, rest, onProgress }: RunDeps, exportId: string, total: number) {
   let rows = 0;
   let hasBegun = false;
   let saidAtMs = now();
@@ -110,6 +119,7 @@ function createProgress({ exports, now, onProgress }: RunDeps, exportId: string,
       for await (const piece of pieces) {
         yield piece;
         rows += rowsIn(piece);
+        await rest();
         if (now() - saidAtMs < progressEveryMs) continue;
         saidAtMs = now();
         const progress = Math.min(0.99, rows / Math.max(1, total));
