@@ -17,6 +17,7 @@ import { createRushWatch } from './exports/rush.ts';
 import { createIngest } from './ingest.ts';
 import { createOutbox, type Outbox, type OutboxHandler } from './outbox.ts';
 import { startSchedule, type ScheduledTask } from './schedule.ts';
+import { tailMs } from './tail.ts';
 import { createHint, startWebhooks, webhookHandlers } from './webhooks.ts';
 import type { Workers } from './workers.ts';
 
@@ -132,6 +133,12 @@ function tasks({ stores, core }: JobsOptions, outbox: Pick<Outbox, 'purge' | 'me
     },
     { name: 'erase deleted responses for good', everyMs: hourMs, run: async () => void (await stores.responses.eraseDeleted()) },
     { name: 'delete responses whose time is over', everyMs: 600_000, run: async () => void (await core.erasing.eraseExpired()) },
+    {
+      name: 'forget what was stored long ago', everyMs: 60_000,
+      run: async () => {
+        for (const shard of stores.shards.all) await stores.stream.forget(shard, new Date(core.now() - tailMs));
+      },
+    },
     { name: 'remove uploads that nobody claimed', everyMs: 600_000, run: async () => void (await core.uploads.sweep()) },
     { name: 'forget sessions that are long over', everyMs: hourMs, run: async () => void (await createSessionStore(stores.sql).sweep()) },
     { name: 'forget delivered events', everyMs: hourMs, run: () => outbox.purge() },

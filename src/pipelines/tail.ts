@@ -1,7 +1,7 @@
 import { isAtOrAfter, type StreamEntry } from '../stores/redis/stream.ts';
 
 /** The tail kept behind the acknowledged entry, for live streams that resume and against a store that lost its last writes. */
-const tailMs = 10 * 60_000;
+export const tailMs = 10 * 60_000;
 const tailRows = 100_000;
 
 export interface Tail {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import type { Redis } from 'ioredis';
 import { createErasing } from '../../src/actors/erasing.ts';
 import { createReading } from '../../src/actors/reading.ts';
 import { newId } from '../../src/ids.ts';
@@ -21,6 +22,13 @@ const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR
 
 async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
+}
+
+async function contentOf(redis: Redis, key: string): Promise<string> {
+  const read: Record<string, () => Promise<unknown>> = {
+    string: () => redis.get(key), hash: () => redis.hgetall(key), stream: () => redis.xrange(key, '-', '+'), list: () => redis.lrange(key, 0, -1), set: () => redis.smembers(key), zset: () => redis.zrange(key, '0', '-1'),
+  };
+  return JSON.stringify((await read[await redis.type(key)]?.()) ?? '');
 }
 
 describe('what must not be kept', () => {
@@ -66,7 +74,7 @@ describe('what must not be kept', () => {
       assert.equal(reply.status, 201, JSON.stringify(reply.body));
       return reply.body.data.responseId;
     };
-    return { id, upload, submit };
+    return { id, nameId: String(name.id), upload, submit };
   };
   const fileOf = (uploadId: string) => join(service.dataDir, 'uploads', uploadId.slice(-2), uploadId);
   const shows = (id: string, total: number) =>
@@ -97,6 +105,47 @@ describe('what must not be kept', () => {
     assert.equal(audit.length, 2);
     assert.ok(!JSON.stringify(audit).includes('Zo'), 'the audit does not keep who it was');
   });
+
+  it('leaves no trace of an erased respondent in any store', async () => {
+    const survey = await make();
+    const canary = `canary-${randomUUID()}`;
+    const answers = [{ questionId: survey.nameId, textValue: canary }];
+    const partial = await admin.submit(survey.id, { answers, respondent: canary, metadata: { note: canary }, isComplete: false });
+    assert.equal(partial.status, 201);
+    const { responseId, resumeToken } = partial.body.data;
+    assert.equal((await admin.submit(survey.id, { answers, respondent: canary, responseId, resumeToken, isComplete: false })).status, 201);
+    assert.equal((await admin.submit(survey.id, { answers, respondent: canary }, { 'idempotency-key': `key-${responseId}` })).status, 201);
+    await shows(survey.id, 2);
+    assert.ok((await tracesOf(canary)).length > 0, 'it can be found while it is there');
+    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${canary}`), { deleted: 2, isFinished: true });
+    await shows(survey.id, 0);
+    await stores.responses.eraseDeleted();
+    // The schedule does so with what is ten minutes old; until then live streams may ask for it.
+    const forget = async (before: number) => {
+      for (const shard of stores.shards.all) await stores.stream.forget(shard, new Date(before));
+      return tracesOf(canary);
+    };
+    assert.equal((await forget(Date.now() - 600_000)).length, 1);
+    assert.deepEqual(await forget(Date.now() + dayMs), []);
+  });
+
+  /** Where in Redis, ClickHouse and Postgres a text can still be read. */
+  const tracesOf = async (text: string): Promise<string[]> => {
+    const found: string[] = [];
+    for (const redis of [stores.intakeRedis, stores.sharedRedis])
+      for (let cursor = '0', isFirst = true; isFirst || cursor !== '0'; isFirst = false) {
+        const [next, keys] = await redis.scan(cursor, 'COUNT', 1000);
+        cursor = next;
+        for (const key of keys) if ((await contentOf(redis, key)).includes(text)) found.push(`redis ${key}`);
+      }
+    const [rows] = await stores.clickhouse.select<[number]>(`SELECT count() FROM ${stores.clickhouse.table('responses')} WHERE formatRow('JSONEachRow', *) LIKE '%${text}%'`);
+    if (Number(rows?.[0]) > 0) found.push(`clickhouse: ${rows?.[0]} rows`);
+    for (const { table_name: table } of await stores.sql<{ table_name: string }[]>`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`) {
+      const [hit] = await stores.sql.unsafe(`SELECT count(*) AS n FROM "${table}" t WHERE t::text LIKE '%${text}%'`);
+      if (Number(hit?.['n']) > 0) found.push(`postgres ${table}`);
+    }
+    return found;
+  };
 
   it('are more responses of one respondent than a batch holds', async () => {
     const survey = await make();

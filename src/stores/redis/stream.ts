@@ -61,6 +61,7 @@ export function createStream(plain: Redis) {
     const found: unknown = await redis.callBuffer('XRANGE', key, from, to, 'COUNT', String(count));
     return Array.isArray(found) ? found.map(readEntry) : [];
   };
+  const acknowledged = async (shard: Shard): Promise<string> => (await redis.get(`${shard.prefix}acked`)) ?? '0-0';
   return {
     /** Takes or keeps the shard; undefined while another process holds it. */
     async lease(shard: Shard, name: string, holdMs: number): Promise<Ownership | undefined> {
@@ -69,7 +70,7 @@ export function createStream(plain: Redis) {
     },
     readAfter: (shard: Shard, id: string, count: number): Promise<StreamEntry[]> => range(shard.stream, `(${id}`, '+', count),
     readRange: (shard: Shard, from: string, to: string, count: number): Promise<StreamEntry[]> => range(shard.stream, from, to, count),
-    acknowledged: async (shard: Shard): Promise<string> => (await redis.get(`${shard.prefix}acked`)) ?? '0-0',
+    acknowledged,
     async manifest(shard: Shard): Promise<Manifest | undefined> {
       const text = await redis.get(`${shard.prefix}manifest`);
       return text === null ? undefined : (JSON.parse(text) as Manifest);
@@ -78,6 +79,12 @@ export function createStream(plain: Redis) {
     end: (owner: Ownership, manifest: Pick<Manifest, 'to' | 'entries'>, keepFrom: string): Promise<boolean> => settle(owner, 'end', manifest.to, keepFrom, String(manifest.entries)),
     bury: (owner: Ownership, mark: string, reason: string, rows: Buffer): Promise<boolean> => settle(owner, 'bury', mark, reason, rows),
     release: (owner: Ownership): Promise<boolean> => settle(owner, 'release'),
+    /** Forgets what was acknowledged and is older than that moment: a shard that is quiet for long has no batch whose end would do it. */
+    async forget(shard: Shard, before: Date): Promise<void> {
+      const acked = await acknowledged(shard);
+      const from = `${before.getTime()}-0`;
+      await redis.xtrim(shard.stream, 'MINID', isAtOrAfter(from, acked) ? acked : from);
+    },
     /** The newest id of the shard, '0-0' when nothing was ever written. */
     async newest(shard: Shard): Promise<string> {
       const found: unknown = await redis.xrevrange(shard.stream, '+', '-', 'COUNT', 1);
