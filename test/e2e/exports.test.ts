@@ -150,12 +150,16 @@ describe('exports', () => {
     const { bytes } = await file({ format: 'SPSS' }, open.id);
     const [sav, csvFile] = [join(dataDir, 'file.sav'), join(dataDir, 'file.csv')];
     writeFileSync(sav, bytes);
-    const script = `GET FILE='${sav}'.\nDISPLAY DICTIONARY.\nMRSETS /DISPLAY NAME=ALL.\nSAVE TRANSLATE /OUTFILE='${csvFile}' /TYPE=CSV /FIELDNAMES /REPLACE.\n`;
+    const script = `GET FILE='${sav}'.\nDISPLAY DICTIONARY.\nMRSETS /DISPLAY NAME=ALL.\nFREQUENCIES /VARIABLES=Q1 Q4.\nSAVE TRANSLATE /OUTFILE='${csvFile}' /TYPE=CSV /FIELDNAMES /REPLACE.\n`;
     const run = spawnSync('pspp', ['-O', 'format=txt'], { input: script, encoding: 'utf8', env: { ...process.env, LC_ALL: 'C.UTF-8' } });
     assert.equal(run.status, 0, run.stdout + run.stderr);
     assert.doesNotMatch(run.stdout + run.stderr, /warning|error/i);
     assert.match(run.stdout, /Which colour\?/);
-    assert.match(run.stdout, /\$Q2/);
+    // The set's own line names its kind, the value counted and its variables.
+    assert.match(run.stdout, /\$Q2[\s\S]*Dichotomies[\s\S]*Q2_1[\s\S]*Q2_2[\s\S]*Q2_3/);
+    // Codes are counted under their labels, and who did not answer is missing.
+    for (const label of ['Red', 'Green', 'Blue', 'Other']) assert.match(run.stdout, new RegExp(`${label} *\\| *1\\| *20\\.0%\\| *25\\.0%`));
+    assert.match(run.stdout, /Missing \. *\| *1\| *20\.0%/);
     const rows: Record<string, string>[] = parse(readFileSync(csvFile), { columns: true });
     assert.equal(rows.length, 5);
     assert.deepEqual(rows.map((row) => row['Q5']), ['0', '1', '2', '3', '0']);
