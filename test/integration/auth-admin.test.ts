@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { createPeople } from '../../src/http/people.ts';
-import { blankSurvey } from '../../src/http/routes/surveys.ts';
+import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createSecrets } from '../../src/secrets.ts';
@@ -207,6 +207,15 @@ describe('API keys', () => {
     assert.deepEqual([foreign.status, foreign.body.message], [404, unknown.body.message]);
     assert.ok((await admin.get('/api-keys')).some((item: any) => item.id === key.id));
     await admin.remove(`/api-keys/${key.id}`);
+  });
+
+  it('have a limit of their own, which takes nothing from their user or from other keys', async () => {
+    const { client } = await person('EDITOR');
+    const [tight, other] = [await client.create('/api-keys', { name: 'tight', role: 'VIEWER', requestsPerMinute: 3 }), await client.create('/api-keys', { name: 'other', role: 'VIEWER', requestsPerMinute: 3 })];
+    const call = async (key: string) => (await createClient(server, key).call('GET', '/auth/me')).status;
+    const statuses = await Promise.all(Array.from({ length: 8 }, () => call(tight.key)));
+    assert.deepEqual([statuses.filter((code) => code === 200).length, statuses.filter((code) => code === 429).length], [3, 5]);
+    assert.deepEqual([await call(other.key), (await client.call('GET', '/auth/me')).status], [200, 200]);
   });
 
   it('have no session to end and no password to change', async () => {
