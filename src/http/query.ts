@@ -13,10 +13,19 @@ export const flagField = z.enum(['true', 'false']).transform((text) => text === 
 
 const dateText = z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: 'must be a date (YYYY-MM-DD) or an ISO 8601 time' });
 
+/** Years that every store can hold. */
+const [earliestMs, latestMs] = [Date.parse('0001-01-01T00:00:00.000Z'), Date.parse('9999-12-31T23:59:59.999Z')];
+const isHeld = (moment: Date): boolean => moment.getTime() >= earliestMs && moment.getTime() <= latestMs;
+const notHeld = 'must lie in the years 1 to 9999';
+
+/** A moment in a body. */
+export const momentField = z.iso.datetime({ offset: true }).transform((text) => new Date(text)).refine(isHeld, notHeld);
+
 /** A day counts as its first moment as a start and as its last as an end; a time counts as itself. */
-export const startField = dateText.transform((text) => new Date(text)).describe('First day (UTC) or moment that counts');
+export const startField = dateText.transform((text) => new Date(text)).refine(isHeld, notHeld).describe('First day (UTC) or moment that counts');
 export const endField = dateText
-  .transform((text) => new Date(text.length === 10 ? Date.parse(text) + 86_400_000 : Date.parse(text) + 1))
+  .transform((text) => new Date(Math.min(latestMs, text.length === 10 ? Date.parse(text) + 86_400_000 : Date.parse(text) + 1)))
+  .refine(isHeld, notHeld)
   .describe('Last day (UTC, the whole of it) or moment that counts');
 
 export interface Range {

@@ -95,6 +95,23 @@ describe('bad input', () => {
     for (const [method, path] of [['DELETE', `/surveys/${full.id}/respondents/a%00b`], ['GET', `/surveys/${full.id}/translations/%00`]] as const) assert.equal((await admin.call(method, path)).status, 404, path);
   });
 
+  it('refuses moments that no store can hold', async () => {
+    for (const date of ['0000-01-01', '0000-12-31T23:59:59Z', '9999-12-31T23:59:59-23:59', '+012026-01-01T00:00:00Z', '2026-02-30']) {
+      for (const path of [`/analytics/surveys/${full.id}`, `/responses/surveys/${full.id}`, '/ai/usage'])
+        for (const name of ['startDate', 'endDate']) {
+          const { status, body } = await admin.call('GET', `${path}?${name}=${encodeURIComponent(date)}`);
+          // The end of a range is its last moment; past the last of all it is that one.
+          if (name === 'endDate' && date.startsWith('9999')) assert.equal(status, 200, path);
+          else assert.deepEqual([status, body.code], [400, 'VALIDATION_ERROR'], `${path} ${name} ${date}`);
+        }
+      for (const name of ['startsAt', 'endsAt']) assert.equal((await admin.call('POST', '/surveys', { body: { title: 'x', [name]: date } })).status, 400, `${name} ${date}`);
+    }
+    for (const path of [`/analytics/surveys/${full.id}`, `/responses/surveys/${full.id}`]) assert.equal((await admin.call('GET', `${path}?startDate=0001-01-01&endDate=9999-12-31`)).status, 200, path);
+    const far = await admin.create('/surveys', { title: 'Far', status: 'ACTIVE', startsAt: '0001-01-01T00:00:00.000Z', endsAt: '9999-12-31T23:59:59.999Z' });
+    assert.deepEqual([far.startsAt, far.endsAt], ['0001-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z']);
+    assert.equal((await admin.submit(far.id, { answers: [] })).status, 201);
+  });
+
   it('says how often one may call on every reply, also to submissions that are refused unread', async () => {
     for (const [path, body] of [['/responses/surveys/nothing/submit', '{"answers":[]}'], [`/responses/surveys/${full.id}/submit`, 'x'.repeat(300_000)], [`/responses/surveys/${randomUUID()}/submit`, '{"answers":[]}']] as const) {
       const reply = await admin.call('POST', path, { body, token: undefined });

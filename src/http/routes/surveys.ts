@@ -8,7 +8,7 @@ import { Problem, notFound, validationProblem } from '../../errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
 import { presentSurvey, presentSurveyWithQuestions } from '../present.ts';
-import { pageFields } from '../query.ts';
+import { momentField, pageFields } from '../query.ts';
 import { created, ok, page, route, type Call, type Route } from '../route.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
@@ -24,7 +24,7 @@ export interface SurveyRoutesDeps {
 }
 
 const title = z.string().trim().min(1).max(300);
-const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text)).nullable();
+const moment = momentField.nullable();
 const languageTag = z.string().regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or zh-Hans').max(35);
 
 const fields = {
