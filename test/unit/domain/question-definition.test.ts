@@ -56,6 +56,7 @@ describe('defining a question', () => {
         assert.equal(new Set(options.map(({ value }) => value)).size, texts.length);
         for (const { value } of options) assert.ok(value.isWellFormed() && value.length <= 200 && /^[\p{L}\p{M}\p{N}-]+$/u.test(value) && value === value.toLowerCase(), value);
       }),
+      { numRuns: 40 },
     );
   });
 
