@@ -9,7 +9,7 @@ import { createRootRoutes } from './root-routes.ts';
 import { createRouteTable } from './route.ts';
 import { assertNativeServer, createServer } from './server.ts';
 
-export type FiguresDoorOptions = Omit<HttpOptions, 'jobs' | 'isPortShared'>;
+export type FiguresDoorOptions = Omit<HttpOptions, 'jobs' | 'isPortShared' | 'drawReport'>;
 
 /** `/health/*` and `/metrics` alone, for a process that serves no interface: what ingest and jobs have done is theirs to tell. */
 export async function createFiguresDoor({ settings, stores, core, metrics, secrets, log, figuresOfAll }: FiguresDoorOptions) {

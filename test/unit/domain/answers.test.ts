@@ -77,7 +77,7 @@ describe('checking answers', () => {
           assert.equal(checked.ok, expected.success, `${JSON.stringify(checked.ok ? expected.error : checked.findings)} of ${JSON.stringify(answers)}`);
           if (!checked.ok) assert.ok(checked.findings.length > 0 && checked.findings.every(({ path, message }) => /^answers(\.\d+(\.\w+)?)?$/.test(path) && message !== ''), JSON.stringify(checked.findings));
         }),
-        { numRuns: 600, seed: 20260115 },
+        { numRuns: 1000, seed: 20260115 },
       );
       assert.ok(taken > 100 && refused > 100, `${taken} were taken, ${refused} refused`);
     });
