@@ -25,6 +25,8 @@ export interface IngestDeps {
   beforeAck(entries: readonly StreamEntry[]): Promise<void>;
   /** Told after the acknowledgement; a failure is only logged. */
   afterAck(shard: Shard, entries: readonly StreamEntry[]): Promise<void>;
+  /** Whether the intake has memory for more of what is already stored. */
+  hasRoom(): boolean;
   /** Names this process among those that may own a shard. */
   name: string;
   now(): number;
@@ -78,7 +80,7 @@ export function createIngest(deps: IngestDeps) {
   const work = async (owner: Ownership): Promise<void> => {
     const { shard } = owner;
     let leasedAt = deps.now();
-    const tail = createTail();
+    const tail = createTail(deps);
     const renew = async () => {
       if (deps.now() - leasedAt < renewMs) return;
       const renewed = await deps.stream.lease(shard, deps.name, leaseMs);

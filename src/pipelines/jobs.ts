@@ -52,7 +52,7 @@ export function startJobs(options: JobsOptions) {
 function startIngest({ stores, core, metrics, log, name }: JobsOptions, fanOut: FanOut): () => Promise<void> {
   const news = createBatchNews({ actors: core.actors, surveys: stores.surveys, intake: stores.intake, log });
   const ingest = createIngest({
-    stream: stores.stream, shards: stores.shards.all, sink: stores.responses, name, now: core.now, log, metrics,
+    stream: stores.stream, shards: stores.shards.all, sink: stores.responses, hasRoom: stores.pressure.hasRoom, name, now: core.now, log, metrics,
     beforeAck: async (entries) => {
       await news.closeFilled(entries);
       await fanOut.committed(entries);

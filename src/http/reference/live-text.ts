@@ -22,7 +22,7 @@ export function liveText(): string {
     ]),
     '### Going on after a break',
     'Responses come in the order of their acceptance, as soon as they are on disk: lists and analytics may have them a moment later. Keep the last `cursor` (of `subscribed`, then of each `response`) and send it as `after`: what was accepted since then comes first, ' +
-      'then the stream goes on, without a gap. Reach: the last ten minutes or 100,000 responses at least. If a cursor is older than what is kept, `missed` names the time from which responses may be missing; read them as a list. Deleted responses are not replayed. ' +
+      'then the stream goes on, without a gap. Reach: the last ten minutes; while the intake is more than half full, 100,000 responses of the shard at least. If a cursor is older than what is kept, `missed` names the time from which responses may be missing; read them as a list. Deleted responses are not replayed. ' +
       'After a failure of the service a response can come twice: take `responseId` with `cursor` as its name.',
     '`lagged` tells a client that it read too slowly: `skipped` responses were set aside and follow now. Nothing is lost, and nobody else waits.',
     'When the service stops, `reconnect` says after how many milliseconds to come back (0–' + `${reconnectWithinMs}, different for each client), and the connection ends with 1012. Take a new ticket and subscribe with the last cursor.`,

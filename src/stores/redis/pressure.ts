@@ -4,17 +4,20 @@ import { unavailable, type Problem } from '../../errors.ts';
 export interface Pressure {
   /** A refusal while the intake is too full to take more; undefined while there is room. */
   refusal(): Problem | undefined;
-  /** Share of the intake's memory in use, 0…1; 0 where the server has no bound. */
-  memoryShare(): number;
+  /** Whether there is memory for more than must be held. */
+  hasRoom(): boolean;
   stop(): void;
 }
 
 const watchMs = 500;
 /** Past this share submissions are refused: what is accepted must still find room for its bookkeeping. */
 const hardMark = 0.8;
+/** Up to this share, what is stored already is kept for those who may ask for it again. */
+const roomyMark = 0.5;
 
 /** Watches how full the intake's Redis is. */
 export function watchPressure(redis: Redis): Pressure {
+  // 0 where the server has no bound.
   let share = 0;
   const look = async () => {
     const text = await redis.info('memory');
@@ -27,7 +30,7 @@ export function watchPressure(redis: Redis): Pressure {
   void look().catch(() => undefined);
   return {
     refusal: () => (share > hardMark ? unavailable('The intake is full for the moment', 1 + Math.floor(Math.random() * 10)) : undefined),
-    memoryShare: () => share,
+    hasRoom: () => share < roomyMark,
     stop: () => clearInterval(timer),
   };
 }
