@@ -36,6 +36,7 @@ export type ConflictReason =
   | 'EMAIL_TAKEN'
   | 'LAST_ADMIN'
   | 'ALREADY_DECIDED'
+  | 'NO_RESPONSES'
   | 'NOT_ACCEPTED'
   | 'QUESTION_CHANGED'
   | 'WEBHOOK_NOT_ACTIVE';

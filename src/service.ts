@@ -8,6 +8,7 @@ import { newId } from './ids.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type Figures } from './metrics.ts';
 import { startJobs } from './pipelines/jobs.ts';
+import { createReportDrawing } from './pipelines/reports/draw.ts';
 import { createWorkers } from './pipelines/workers.ts';
 import { createSecrets, keptSecret } from './secrets.ts';
 import type { Role, Settings } from './settings.ts';
@@ -55,7 +56,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const users = createUserStore(stores.sql);
   const created = await ensureFirstAdmin({ users, hash: createPasswords().hash, newId: () => newId() }, { email: settings.adminEmail, password: settings.adminPassword });
   const shown = { settings, stores, core, metrics, secrets, log, figuresOfAll };
-  const http = roles.includes('http') ? await createHttp({ ...shown, jobs: workers, isPortShared: options.isPortShared }) : undefined;
+  const http = roles.includes('http') ? await createHttp({ ...shown, jobs: workers, drawReport: createReportDrawing(), isPortShared: options.isPortShared }) : undefined;
   // Of an installation whose HTTP processes are elsewhere, this one tells its figures itself.
   const door = settings.roles.includes('http') || settings.metricsPort === undefined ? undefined : await createFiguresDoor(shown);
   const jobs = startJobs({ roles, stores, core, workers, secrets, urls, settings, metrics, log, name: `${hostname()}-${process.pid}-${newId().slice(-8)}` });

@@ -2,6 +2,7 @@ import { createAi } from '../ai/ai.ts';
 import { newId } from '../ids.ts';
 import { createAiSettingsStore } from '../stores/postgres/ai-settings.ts';
 import { createAiStore } from '../stores/postgres/ai.ts';
+import { createReportStore } from '../stores/postgres/ai-reports.ts';
 import { createSuggestionStore } from '../stores/postgres/ai-suggestions.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import { createGuard } from '../webhooks/guard.ts';
@@ -10,13 +11,14 @@ import type { HttpOptions } from './http.ts';
 import type { Route } from './route.ts';
 import { aiAnalysisRoutes } from './routes/ai-analysis.ts';
 import { aiGenerationRoutes } from './routes/ai-generation.ts';
+import { aiReportRoutes } from './routes/ai-reports.ts';
 import { aiSettingsRoutes } from './routes/ai-settings.ts';
 import { aiSuggestionRoutes } from './routes/ai-suggestions.ts';
 import { aiTranslationRoutes } from './routes/ai-translation.ts';
 import { aiUsageRoutes } from './routes/ai-usage.ts';
 
 /** The routes under /ai, with what stands behind them. */
-export function aiRoutes({ settings, stores, core, jobs, secrets, log }: HttpOptions, access: SurveyAccess): Route[] {
+export function aiRoutes({ settings, stores, core, jobs, secrets, log, drawReport }: HttpOptions, access: SurveyAccess): Route[] {
   const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
   const stored = createAiSettingsStore(stores.sql);
   const ai = createAi({ settings, stored, secrets, guardLookup: guard.lookup, sql: stores.sql, redis: stores.sharedRedis, log });
@@ -28,6 +30,10 @@ export function aiRoutes({ settings, stores, core, jobs, secrets, log }: HttpOpt
       providers: ai.providers, surveys: stores.surveys, actors: core.actors, suggestions: createSuggestionStore(stores.sql), hasAnswers: core.reading.hasAnswers, ...clock,
     }),
     ...aiTranslationRoutes({ providers: ai.providers, surveys: stores.surveys, translations: stores.translations, now: clock.now }),
+    ...aiReportRoutes({
+      providers: ai.providers, surveys: stores.surveys, totals: stores.totals, analyses: createAiStore(stores.sql), reports: createReportStore(stores.sql), draw: drawReport,
+      isAnonymising: settings.ai.isAnonymising, ...clock,
+    }),
     ...aiSettingsRoutes({ ...ai, stored, secrets, guard, audit: createAudit(stores.sql, log) }),
     ...aiUsageRoutes({ usage: ai.usage }),
   ];

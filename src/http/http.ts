@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Core } from '../actors/core.ts';
+import type { DrawReport } from '../ai/report.ts';
 import { assetPath } from '../assets.ts';
 import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
@@ -48,6 +49,7 @@ export interface HttpOptions {
   metrics: Metrics;
   secrets: Secrets;
   log: Log;
+  drawReport: DrawReport;
   isPortShared: boolean;
   /** The figures of all processes, for /metrics. */
   figuresOfAll(): Promise<readonly Figures[]>;

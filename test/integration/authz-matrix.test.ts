@@ -35,13 +35,14 @@ const declared: Readonly<Record<string, string>> = {
     'DELETE /ai/settings/{provider}', 'POST /ai/settings/{provider}/test',
   ]),
   ...rows('read', [
+    'GET /ai/surveys/{id}/reports/{reportId}',
     'GET /surveys/{id}', 'POST /surveys/{id}/duplicate', 'GET /surveys/{id}/live', 'GET /surveys/{id}/translations', 'GET /surveys/{id}/translations/{language}', 'GET /responses/surveys/{surveyId}',
     'GET /responses/{responseId}', 'GET /uploads/{uploadId}', 'GET /analytics/surveys/{surveyId}', 'POST /analytics/surveys/{surveyId}/crosstab', 'GET /analytics/surveys/{surveyId}/questions/{questionId}',
     'POST /exports/surveys/{surveyId}', 'GET /exports/{exportId}', 'DELETE /exports/{exportId}', 'GET /exports/{exportId}/download',
   ]),
   ...rows('edit', [
     'POST /ai/surveys/{id}/analyze', 'POST /ai/questions/{questionId}/optimize', 'GET /ai/questions/{questionId}/suggestions', 'POST /ai/suggestions/{suggestionId}/accept',
-    'POST /ai/suggestions/{suggestionId}/reject', 'POST /ai/suggestions/{suggestionId}/undo', 'POST /ai/surveys/{id}/translate',
+    'POST /ai/suggestions/{suggestionId}/reject', 'POST /ai/suggestions/{suggestionId}/undo', 'POST /ai/surveys/{id}/translate', 'POST /ai/surveys/{id}/report',
     'PUT /surveys/{id}', 'POST /surveys/{id}/publish', 'POST /surveys/{id}/rotate-token', 'POST /surveys/{surveyId}/questions', 'PUT /surveys/questions/{questionId}', 'DELETE /surveys/{surveyId}/questions/{questionId}',
     'POST /surveys/{surveyId}/questions/reorder', 'PUT /surveys/{id}/translations/{language}', 'DELETE /surveys/{id}/translations/{language}', 'DELETE /surveys/{id}/respondents/{respondent}', 'DELETE /responses/{responseId}',
   ]),
