@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineQuestion, newQuestionBody } from '../domain/question-definition.ts';
 import { questionTypeNames, registry } from '../domain/questions/registry.ts';
+import type { ProviderName } from '../settings.ts';
 import type { Task } from './structured.ts';
 import { generateSurveyPrompt, generateSurveyVersion } from './prompts/generate-survey.ts';
 
@@ -13,7 +14,7 @@ export interface DraftSurvey {
 }
 
 /** What the model is asked for: flat, so that every provider's subset of JSON Schema can say it. */
-const questionReply = z.strictObject({
+export const questionReply = z.strictObject({
   type: z.enum(questionTypeNames),
   text: z.string(),
   description: z.string().nullable(),
@@ -42,6 +43,24 @@ const readQuestion = z.object({
 });
 const readSurvey = z.object({ title: z.string().trim().min(1).max(300), description: z.string().trim().max(5000).nullish(), questions: z.array(readQuestion) });
 
+/** What a job gives: the draft, or the survey that was stored from it. */
+export interface GeneratedSurvey {
+  surveyId: string | null;
+  draft: DraftSurvey | null;
+  provider: ProviderName;
+  model: string;
+}
+
+const generated = z.object({
+  surveyId: z.string().nullable(),
+  draft: z.object({ title: z.string(), description: z.string().nullable(), questions: z.array(newQuestionBody) }).nullable(),
+  provider: z.enum(['openai', 'anthropic', 'gemini', 'azure']),
+  model: z.string(),
+});
+
+/** Reads what a job has kept. */
+export const readGenerated = (kept: unknown): GeneratedSurvey => generated.parse(kept);
+
 const tokensPerQuestion = 300;
 
 /** Asks for a survey with exactly `questionCount` questions, each of which the service would take from an author. */
@@ -51,17 +70,18 @@ export function generateSurveyTask(description: string, questionCount: number): 
     system: generateSurveyPrompt(questionCount),
     data: { description, questionCount },
     schema: z.strictObject({ title: z.string(), description: z.string().nullable(), questions: z.array(questionReply).min(questionCount).max(questionCount) }),
-    read: (reply) => readDraft(reply, questionCount),
+    read: (reply) => readDraft(reply, { atLeast: questionCount, atMost: questionCount }),
     maxOutputTokens: 2000 + questionCount * tokensPerQuestion,
   };
 }
 
-function readDraft(reply: unknown, questionCount: number): { value: DraftSurvey } | { wrong: readonly string[] } {
+/** A draft with so many questions, each of which the service would take; what is over the most is left out. */
+export function readDraft(reply: unknown, { atLeast, atMost }: { atLeast: number; atMost: number }): { value: DraftSurvey } | { wrong: readonly string[] } {
   const read = readSurvey.safeParse(reply);
   if (!read.success) return { wrong: read.error.issues.slice(0, 20).map(({ path, message }) => `${path.join('.')}: ${message}`) };
-  const questions = read.data.questions.slice(0, questionCount).map(toDraft);
+  const questions = read.data.questions.slice(0, atMost).map(toDraft);
   const wrong = questions.flatMap((question, index) => findingsOf(question).map((finding) => `questions.${index}.${finding}`));
-  if (questions.length < questionCount) wrong.push(`questions: there must be exactly ${questionCount}, there are ${questions.length}`);
+  if (questions.length < atLeast) wrong.push(`questions: there must be ${atLeast === atMost ? 'exactly' : 'at least'} ${atLeast}, there are ${questions.length}`);
   return wrong.length > 0 ? { wrong } : { value: { title: read.data.title, description: read.data.description || null, questions } };
 }
 

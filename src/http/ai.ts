@@ -22,10 +22,11 @@ export function aiRoutes({ settings, stores, core, jobs, secrets, log, drawRepor
   const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
   const stored = createAiSettingsStore(stores.sql);
   const ai = createAi({ settings, stored, secrets, guardLookup: guard.lookup, sql: stores.sql, redis: stores.sharedRedis, log });
+  const store = createAiStore(stores.sql);
   const clock = { now: core.now, newId: () => newId() };
   return [
-    ...aiGenerationRoutes({ providers: ai.providers, surveys: stores.surveys, actors: core.actors, ...clock }),
-    ...aiAnalysisRoutes({ store: createAiStore(stores.sql), providers: ai.providers, jobs, access, isAnonymising: settings.ai.isAnonymising, newId: clock.newId }),
+    ...aiGenerationRoutes({ store, jobs, providers: ai.providers, surveys: stores.surveys, ...clock }),
+    ...aiAnalysisRoutes({ store, providers: ai.providers, jobs, access, surveys: stores.surveys, isAnonymising: settings.ai.isAnonymising, ...clock }),
     ...aiSuggestionRoutes({
       providers: ai.providers, surveys: stores.surveys, actors: core.actors, suggestions: createSuggestionStore(stores.sql), hasAnswers: core.reading.hasAnswers, ...clock,
     }),

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { startAiProvider, standInKey, type AiProviderServer, type Fault, type SeenCall } from '../support/ai-provider.ts';
 import { adminClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 import { questionTypeNames } from '../../src/domain/questions/registry.ts';
@@ -64,6 +65,27 @@ describe('surveys written to order', () => {
     assert.equal((await admin.call('GET', '/surveys')).body.pagination.total, before);
     const { id } = await admin.create('/surveys', { title: survey.title, description: survey.description });
     for (const question of survey.questions) await admin.create(`/surveys/${id}/questions`, question);
+  });
+
+  it('go on behind a 202 when they take long, and are there under the job, for nobody else', async () => {
+    ai.delayMs = 21_000;
+    try {
+      const [reply, equal] = await Promise.all([generate({ prompt: 'Slow', save: true }), generate({ prompt: 'Slow', save: true })]);
+      assert.deepEqual([reply.status, equal.status, ai.calls.length], [202, 202, 1]);
+      const { jobId } = reply.body.data;
+      const job = await eventually(async () => {
+        const found = await admin.get(`/ai/jobs/${jobId}`);
+        assert.equal(found.status, 'COMPLETED');
+        return found;
+      });
+      assert.equal(job.result.survey.questions.length, 5);
+      assert.deepEqual((await admin.get(`/surveys/${job.result.survey.id}`)).questions, job.result.survey.questions);
+      const other = await admin.create('/users', { email: `writer-${Date.now()}@example.org`, password: 'a good long password', role: 'EDITOR' });
+      const token = (await admin.call('POST', '/auth/login', { token: undefined, body: { email: other.email, password: 'a good long password' } })).body.data.accessToken;
+      assert.equal((await admin.call('GET', `/ai/jobs/${jobId}`, { token })).status, 404);
+    } finally {
+      ai.delayMs = 0;
+    }
   });
 
   it('are asked for once more when the first reply does not fit, and only once', async () => {

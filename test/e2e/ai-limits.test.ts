@@ -32,7 +32,8 @@ describe('limits of AI providers and what their calls take', () => {
   const generate = (client: Client | undefined, provider: string) => client?.call('POST', '/ai/generate-survey', { body: { prompt: `About ${Math.random()}`, questionCount: 5, provider } });
 
   it('hold over all processes: the calls a minute that the account has, and for the others AI_RATE_LIMITED with the time to come back', async () => {
-    const replies = await Promise.all(Array.from({ length: 8 }, (_, n) => generate(clients[n % 2], 'openai')));
+    ai.answer = undefined;
+    const replies = await Promise.all(Array.from({ length: 8 }, (_, n) => clients[n % 2]?.call('POST', '/ai/settings/openai/test')));
     assert.equal(ai.calls.length, 3);
     const refused = replies.filter((reply) => reply?.status === 503);
     assert.deepEqual([replies.filter((reply) => reply?.status === 200).length, refused.length], [3, 5]);
@@ -41,6 +42,16 @@ describe('limits of AI providers and what their calls take', () => {
       const seconds = Number(reply?.headers.get('retry-after'));
       assert.ok(seconds > 30 && seconds <= 61, `${seconds}`);
     }
+  });
+
+  it('let the writing of a survey wait behind a 202, and equal wishes of one person be one', async () => {
+    const body = { prompt: 'Canteen', questionCount: 5, provider: 'openai' };
+    const [first, second] = await Promise.all(clients.map((client) => client.call('POST', '/ai/generate-survey', { body })));
+    assert.deepEqual([first?.status, second?.status, ai.calls.length], [202, 202, 0], JSON.stringify(first?.body));
+    const { jobId } = first?.body.data;
+    assert.equal(second?.body.data.jobId, jobId);
+    assert.deepEqual(await clients[0]?.get(`/ai/jobs/${jobId}`), { jobId, status: 'RUNNING', progress: 0, result: null, error: null });
+    assert.equal((await clients[1]?.remove(`/ai/jobs/${jobId}`)).status, 'CANCELLED');
   });
 
   it('count tokens as well, by what was really taken once that is known', async () => {

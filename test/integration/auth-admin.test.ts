@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { createPeople } from '../../src/http/people.ts';
-import { blankSurvey } from '../../src/http/routes/surveys.ts';
+import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createSecrets } from '../../src/secrets.ts';

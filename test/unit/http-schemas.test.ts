@@ -10,7 +10,7 @@ import { interpretQuestion } from '../../src/domain/statistics.ts';
 import { readSubmission } from '../../src/domain/submission.ts';
 import type { Question, SurveyWithQuestions } from '../../src/domain/survey.ts';
 import { presentSurveyWithQuestions } from '../../src/http/present.ts';
-import { blankSurvey } from '../../src/http/routes/surveys.ts';
+import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import { questionStatisticSchema } from '../../src/http/schemas/analytics.ts';
 import { questionSchema } from '../../src/http/schemas/questions.ts';
 import { submissionBodySchema } from '../../src/http/schemas/responses.ts';

@@ -1,15 +1,17 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { analysisTypes, topicOf, type AnalysisType } from '../../ai/analyses.ts';
 import type { Providers } from '../../ai/providers.ts';
 import { readResult } from '../../ai/results.ts';
 import { Problem, notFound } from '../../errors.ts';
-import type { AiJob, AiStore } from '../../stores/postgres/ai.ts';
+import { isOfSurvey, type AiJob, type AiStore, type SurveyJob } from '../../stores/postgres/ai.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { JobSender } from '../../pipelines/queues.ts';
+import { answered } from '../ai-waiting.ts';
 import type { SurveyAccess } from '../dispatch.ts';
 import type { Principal } from '../principal.ts';
 import { pageFields } from '../query.ts';
-import { accepted, ok, route, type Outcome, type Route } from '../route.ts';
+import { ok, route, type Outcome, type Route } from '../route.ts';
+import { presentGenerated } from './ai-generation.ts';
 import { acceptedJobSchema, analysisSchema, jobSchema, providerSchema } from '../schemas/ai.ts';
 
 export interface AiAnalysisRoutesDeps {
@@ -17,14 +19,14 @@ export interface AiAnalysisRoutesDeps {
   providers: Providers;
   jobs: JobSender;
   access: SurveyAccess;
+  surveys: Pick<SurveyStore, 'load'>;
   isAnonymising: boolean;
+  now(): number;
   newId(): string;
 }
 
 const body = z.strictObject({ analysisType: z.enum(analysisTypes), provider: providerSchema.optional() });
 const query = z.strictObject(pageFields(1000));
-const patienceMs = 20_000;
-const lookEveryMs = 100;
 
 export function aiAnalysisRoutes(deps: AiAnalysisRoutesDeps): Route[] {
   return [analyseRoute(deps), jobRoute(deps), cancelRoute(deps)];
@@ -42,28 +44,14 @@ function analyseRoute(deps: AiAnalysisRoutesDeps): Route {
       const provider = await deps.providers.pick(name);
       const topic = topicOf(analysisType, { provider: provider.name, model: provider.models.low, isAnonymous: deps.isAnonymising });
       const request = { analysisType, provider: provider.name };
-      const jobId = await deps.store.join({ id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, topic, request });
-      // A hint that is lost is made good by the sweeper.
-      await deps.jobs.add('ai', { aiJobId: jobId }, { once: jobId }).catch(() => undefined);
-      const job = await waited(deps.store, jobId);
-      if (job.error) throw new Problem(job.error.code, job.error.message, job.error.code === 'AI_RATE_LIMITED' ? { retryAfterSeconds: 60 } : {});
-      return job.status === 'COMPLETED' ? await finished(deps.store, job, paging) : accepted({ jobId, status: job.status, progress: job.progress });
+      return answered(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, topic, request }, (job) => finished(deps.store, { ...job, surveyId: survey.id }, paging));
     },
   });
 }
 
-async function finished(store: AiStore, job: AiJob, { page, limit }: { page: number; limit: number }): Promise<Outcome> {
+async function finished(store: AiStore, job: SurveyJob, { page, limit }: { page: number; limit: number }): Promise<Outcome> {
   const { data, total } = await readResult(store, { surveyId: job.surveyId, topic: job.topic, type: typeOf(job), page, limit });
   return typeOf(job) === 'sentiment' ? { kind: 'json', status: 200, data, pagination: { page, limit, total } } : ok(data);
-}
-
-/** The job when it is over, or after the time that a request may take. */
-async function waited(store: AiStore, jobId: string): Promise<AiJob> {
-  for (const until = Date.now() + patienceMs; ; await pause(lookEveryMs)) {
-    const job = await store.find(jobId);
-    if (!job) throw notFound('survey');
-    if ((job.status !== 'PENDING' && job.status !== 'RUNNING') || Date.now() > until) return job;
-  }
 }
 
 const typeOf = ({ request }: AiJob): AnalysisType => analysisTypes.find((type) => type === request['analysisType']) ?? 'sentiment';
@@ -73,8 +61,7 @@ function jobRoute(deps: AiAnalysisRoutesDeps): Route {
     method: 'GET', path: '/ai/jobs/{jobId}', tag: 'AI', summary: 'Ask how far the work is', access: { kind: 'user' }, limit: 'api', query, reply: jobSchema, replyStatus: 200,
     handle: async ({ params, query: paging, principal }) => {
       const { job } = await permitted(deps, params['jobId'] ?? '', principal);
-      const result = job.status === 'COMPLETED' ? (await readResult(deps.store, { surveyId: job.surveyId, topic: job.topic, type: typeOf(job), ...paging })).data : null;
-      return ok(present(job, result));
+      return ok(present(job, job.status === 'COMPLETED' ? await resultOf(deps, job, paging) : null));
     },
   });
 }
@@ -94,15 +81,21 @@ function cancelRoute(deps: AiAnalysisRoutesDeps): Route {
   });
 }
 
-/** A job may be looked at by who may read its survey, and cancelled by who asked for it or may edit the survey. */
+async function resultOf(deps: AiAnalysisRoutesDeps, job: AiJob, paging: { page: number; limit: number }): Promise<unknown> {
+  if (!isOfSurvey(job)) return presentGenerated(deps, job.id);
+  return (await readResult(deps.store, { surveyId: job.surveyId, topic: job.topic, type: typeOf(job), ...paging })).data;
+}
+
+/** A job may be looked at by who may read its survey, and cancelled by who asked for it or may edit the survey; without a survey it is its owner's. */
 async function permitted({ store, access }: AiAnalysisRoutesDeps, jobId: string, principal: Principal): Promise<{ job: AiJob; isOwn: boolean }> {
   const job = await store.find(jobId);
-  const survey = job && (await access.find('id', job.surveyId));
+  if (job && !isOfSurvey(job) && job.ownerId === principal.userId) return { job, isOwn: true };
+  const survey = job && isOfSurvey(job) && (await access.find('id', job.surveyId));
   const right = survey && (await access.rightOf(principal, survey));
   if (!job || !right) throw notFound('job');
   return { job, isOwn: job.ownerId === principal.userId || right !== 'read' };
 }
 
 function present({ id, status, progress, error }: AiJob, result: unknown) {
-  return { jobId: id, status, progress, result, error };
+  return { jobId: id, status, progress, result, error: error && { code: error.code, message: error.message } };
 }

@@ -1,22 +1,19 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { SurveyActors } from '../../actors/surveys.ts';
 import type { Providers } from '../../ai/providers.ts';
-import { generateSurveyTask, type DraftSurvey } from '../../ai/generate-survey.ts';
-import { ask } from '../../ai/structured.ts';
-import { defineQuestion } from '../../domain/question-definition.ts';
-import { allocateSlots } from '../../domain/slots.ts';
-import type { SurveyWithQuestions } from '../../domain/survey.ts';
-import { validationProblem } from '../../errors.ts';
+import { readGenerated } from '../../ai/generate-survey.ts';
+import { notFound } from '../../errors.ts';
+import type { AiStore } from '../../stores/postgres/ai.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { answered, type AiWaitingDeps } from '../ai-waiting.ts';
 import { presentSurveyWithQuestions } from '../present.ts';
 import { ok, route, type Route } from '../route.ts';
-import { generatedSurveySchema, providerSchema } from '../schemas/ai.ts';
-import { blankSurvey } from './surveys.ts';
+import { acceptedJobSchema, generatedSurveySchema, providerSchema } from '../schemas/ai.ts';
 
-export interface AiGenerationRoutesDeps {
+export interface AiGenerationRoutesDeps extends AiWaitingDeps {
+  store: Pick<AiStore, 'join' | 'find' | 'resultOf'>;
   providers: Providers;
-  surveys: Pick<SurveyStore, 'create'>;
-  actors: Pick<SurveyActors, 'adopt'>;
+  surveys: Pick<SurveyStore, 'load'>;
   now(): number;
   newId(): string;
 }
@@ -28,37 +25,28 @@ const body = z.strictObject({
   save: z.boolean().default(false).describe('Store the survey as a DRAFT'),
 });
 
-const withinMs = 120_000;
-
-export function aiGenerationRoutes({ providers, surveys, actors, now, newId }: AiGenerationRoutesDeps): Route[] {
-  const store = async (draft: DraftSurvey, ownerId: string): Promise<SurveyWithQuestions> => {
-    const survey = surveyOf(draft, blankSurvey(newId(), ownerId, now()), newId);
-    await surveys.create(survey);
-    await actors.adopt(survey);
-    return survey;
-  };
+export function aiGenerationRoutes(deps: AiGenerationRoutesDeps): Route[] {
   return [
     route({
       method: 'POST', path: '/ai/generate-survey', tag: 'AI', summary: 'Write a survey to order',
-      description: 'Exactly `questionCount` questions; what comes without `save` can be sent to create a survey and its questions as it is.',
-      access: { kind: 'editor' }, limit: 'api', body, reply: generatedSurveySchema, replyStatus: 200,
+      description:
+        'Exactly `questionCount` questions; what comes without `save` can be sent to create a survey and its questions as it is. What takes longer than 20 seconds, and what waits for the ' +
+        'limits a minute, goes on behind a 202 reply with a `jobId`. Equal requests of one person that come meanwhile are joined.',
+      access: { kind: 'editor' }, limit: 'api', body, reply: z.union([generatedSurveySchema, acceptedJobSchema]), replyStatus: 200,
       handle: async ({ body: { prompt, questionCount, provider: name, save }, principal }) => {
-        const provider = await providers.pick(name, { userId: principal.userId });
-        const { value: draft, model } = await ask(provider, generateSurveyTask(prompt, questionCount), AbortSignal.timeout(withinMs));
-        const survey = save ? presentSurveyWithQuestions(await store(draft, principal.userId), { responseCount: 0, nowMs: now(), isTokenShown: true }) : draft;
-        return ok({ survey, provider: provider.name, model });
+        const provider = await deps.providers.pick(name);
+        const request = { prompt, questionCount: String(questionCount), provider: provider.name, save: String(save) };
+        const topic = `generate/${createHash('sha256').update(JSON.stringify([request, provider.models.high])).digest('base64url')}`;
+        return answered(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: null, topic, request }, async (job) => ok(await presentGenerated(deps, job.id)));
       },
     }),
   ];
 }
 
-/** The draft as a survey that can be stored. */
-export function surveyOf({ title, description, questions }: DraftSurvey, blank: SurveyWithQuestions, newId: () => string): SurveyWithQuestions {
-  const start: SurveyWithQuestions = { ...blank, title, description };
-  return questions.reduce((survey, input, order) => {
-    const defined = defineQuestion(input, { id: newId(), surveyId: survey.id, order, newId });
-    if ('findings' in defined) throw validationProblem(defined.findings);
-    const { slots, counts } = allocateSlots(defined.question, survey.slotCounts);
-    return { ...survey, slotCounts: counts, questions: [...survey.questions, { ...defined.question, slots }] };
-  }, start);
+/** What a finished job wrote, as it is replied. */
+export async function presentGenerated({ store, surveys, now }: Pick<AiGenerationRoutesDeps, 'store' | 'surveys' | 'now'>, jobId: string) {
+  const { surveyId, draft, provider, model } = readGenerated(await store.resultOf(jobId));
+  const survey = surveyId === null ? undefined : await surveys.load(surveyId);
+  if (!survey && !draft) throw notFound('survey');
+  return { survey: survey ? presentSurveyWithQuestions(survey, { responseCount: 0, nowMs: now(), isTokenShown: true }) : draft, provider, model };
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { moveSurvey } from '../../actors/lifecycle.ts';
 import type { SurveyActors } from '../../actors/surveys.ts';
+import { blankSurvey } from '../../domain/blank-survey.ts';
 import { carryOver } from '../../domain/translation.ts';
 import { surveyStatuses, visibleQuestions, type Survey, type SurveyWithQuestions } from '../../domain/survey.ts';
 import { Problem, notFound, validationProblem } from '../../errors.ts';
@@ -55,17 +56,6 @@ const listQuery = z.strictObject({
 
 export function newAccessToken(): string {
   return randomBytes(24).toString('base64url');
-}
-
-/** A survey as it is before anything was said about it. */
-export function blankSurvey(id: string, ownerId: string, nowMs: number): SurveyWithQuestions {
-  const at = new Date(nowMs);
-  return {
-    id, ownerId, title: '', description: null, status: 'DRAFT', closedReason: null, isAnonymous: false, visibility: 'PUBLIC', accessToken: null,
-    responseQuota: null, submissionRateLimit: null, startsAt: null, endsAt: null, aiEnabled: true, language: 'en', retentionDays: null,
-    createdAt: at, updatedAt: at, publishedAt: null, closedAt: null, version: 1, revision: 1,
-    slotCounts: { codes: 0, numbers: 0, texts: 0 }, questions: [],
-  };
 }
 
 /** Puts given fields (status aside) on a survey; refuses a start after the end. */

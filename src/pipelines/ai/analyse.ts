@@ -7,7 +7,7 @@ import { ask, type Asked, type Task } from '../../ai/structured.ts';
 import { Problem } from '../../errors.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import type { ResponseStore } from '../../stores/clickhouse/responses.ts';
-import type { AiJob, AiStore } from '../../stores/postgres/ai.ts';
+import type { AiStore, SurveyJob } from '../../stores/postgres/ai.ts';
 import { openAnswerReader, type OpenAnswer } from './open-answers.ts';
 
 export interface AnalyseDeps {
@@ -19,7 +19,7 @@ export interface AnalyseDeps {
 }
 
 export interface Analysis {
-  job: AiJob;
+  job: SurveyJob;
   type: AnalysisType;
   survey: SurveyWithQuestions;
   provider: Provider;
@@ -84,7 +84,7 @@ async function conclude({ store }: AnalyseDeps, { job, survey, provider, signal 
   return { basis, conclusion: (await patiently(provider, concludeTask(survey.title, notes), signal)).value };
 }
 
-async function unknownOf(store: AnalyseDeps['store'], job: AiJob, answers: readonly OpenAnswer[]): Promise<OpenAnswer[]> {
+async function unknownOf(store: AnalyseDeps['store'], job: SurveyJob, answers: readonly OpenAnswer[]): Promise<OpenAnswer[]> {
   if (answers.length === 0) return [];
   const digests = await store.digests(job, [...new Set(answers.map(({ responseId }) => responseId))]);
   const isKnown = ({ responseId, questionId, digest }: OpenAnswer) => digests.get(`${responseId} ${questionId}`)?.equals(digest) ?? false;

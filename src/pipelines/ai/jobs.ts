@@ -1,21 +1,22 @@
 import { analysisTypes, type AnalysisType } from '../../ai/analyses.ts';
+import type { Provider } from '../../ai/provider.ts';
 import type { Providers } from '../../ai/providers.ts';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { providerNames } from '../../ai/providers.ts';
-import type { AiJobStatus, AiStore } from '../../stores/postgres/ai.ts';
-import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { isOfSurvey, type AiJob, type AiJobStatus, type AiStore, type SurveyJob } from '../../stores/postgres/ai.ts';
 import type { ScheduledTask } from '../schedule.ts';
 import type { Workers } from '../workers.ts';
 import { analyse, type AnalyseDeps } from './analyse.ts';
+import { generate, type GenerateDeps } from './generate.ts';
 
-export interface AiJobsDeps extends Omit<AnalyseDeps, 'store'> {
+export interface AiJobsDeps extends Omit<AnalyseDeps, 'store'>, GenerateDeps {
   store: AiStore;
-  surveys: Pick<SurveyStore, 'load'>;
   providers: Providers;
   /** Resolves when all responses accepted by now can be read. */
   settled(surveyId: string): Promise<void>;
   workers: Pick<Workers, 'work' | 'add'>;
+  sweepUsage(): Promise<void>;
   /** For those who watch; may be lost. */
   tell(job: { surveyId: string; kind: 'ai'; id: string; status: AiJobStatus; progress: number }): void;
   log: Log;
@@ -37,6 +38,8 @@ export function startAiJobs(deps: AiJobsDeps) {
         for (const aiJobId of await store.orphans()) await workers.add('ai', { aiJobId }, { once: aiJobId });
       },
     },
+    { name: 'forget AI jobs that are long over', everyMs: 3_600_000, run: async () => void (await store.sweep()) },
+    { name: 'forget what AI calls took long ago', everyMs: 3_600_000, run: deps.sweepUsage },
   ];
   return {
     tasks,
@@ -48,31 +51,37 @@ export function startAiJobs(deps: AiJobsDeps) {
 }
 
 async function work(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): Promise<void> {
-  const { store, surveys, providers, log } = deps;
+  const { store, log } = deps;
   const job = await store.claim(jobId);
   if (!job) return;
-  const told = { ...deps, store: telling(deps, job.surveyId) };
   const cancelled = new AbortController();
   const beat = setInterval(() => {
     store.touch(job.id, null).then((isOurs) => isOurs || cancelled.abort(), (error: unknown) => log.warn({ err: error, aiJobId: job.id }, 'an AI job could not be marked as alive'));
   }, beatMs);
   try {
-    const [survey, provider] = await Promise.all([surveys.load(job.surveyId), providers.pick(providerOf(job.request['provider']), { userId: job.ownerId, surveyId: job.surveyId })]);
-    if (!survey?.aiEnabled) throw new Problem('AI_DISABLED');
-    await deps.settled(job.surveyId);
-    const result = await analyse(told, { job, type: typeOf(job.request['analysisType']), survey, provider, signal: AbortSignal.any([cancelled.signal, stopping]) });
+    const signal = AbortSignal.any([cancelled.signal, stopping]);
+    const result = isOfSurvey(job) ? await analysed(deps, job, signal) : await generated(deps, job, signal);
     await store.complete(job.id, result);
   } catch (error) {
     if (stopping.aborted) return await store.release(job.id);
     if (cancelled.signal.aborted) return;
     const problem = error instanceof Problem ? error : new Problem('INTERNAL_ERROR');
     if (!(error instanceof Problem)) log.error({ err: error, aiJobId: job.id }, 'an AI job failed');
-    await store.fail(job.id, { code: problem.code, message: problem.message });
+    await store.fail(job.id, { code: problem.code, message: problem.message, ...(problem.retryAfterSeconds !== undefined && { retryAfterSeconds: problem.retryAfterSeconds }) });
   } finally {
     clearInterval(beat);
     await tellEnd(deps, job.id).catch((error: unknown) => log.debug({ err: error, aiJobId: job.id }, 'the end of an AI job was not told'));
   }
 }
+
+async function analysed(deps: AiJobsDeps, job: SurveyJob, signal: AbortSignal): Promise<unknown> {
+  const [survey, provider] = await Promise.all([deps.surveys.load(job.surveyId), providerOf(deps, job)]);
+  if (!survey?.aiEnabled) throw new Problem('AI_DISABLED');
+  await deps.settled(job.surveyId);
+  return analyse({ ...deps, store: telling(deps, job.surveyId) }, { job, type: typeOf(job.request['analysisType']), survey, provider, signal });
+}
+
+const generated = async (deps: AiJobsDeps, job: AiJob, signal: AbortSignal) => generate(deps, { job, provider: await providerOf(deps, job), signal });
 
 /** The store, telling those who watch how far a job is. */
 function telling({ store, tell }: AiJobsDeps, surveyId: string): AiStore {
@@ -89,11 +98,13 @@ function telling({ store, tell }: AiJobsDeps, surveyId: string): AiStore {
 /** However it ended: the record knows. */
 async function tellEnd({ store, tell }: AiJobsDeps, jobId: string): Promise<void> {
   const job = await store.find(jobId);
-  if (job) tell({ surveyId: job.surveyId, kind: 'ai', id: jobId, status: job.status, progress: job.progress });
+  if (job && isOfSurvey(job)) tell({ surveyId: job.surveyId, kind: 'ai', id: jobId, status: job.status, progress: job.progress });
 }
 
 function typeOf(text: string | undefined): AnalysisType {
   return analysisTypes.find((type) => type === text) ?? 'sentiment';
 }
 
-const providerOf = (text: string | undefined) => providerNames.find((name) => name === text);
+function providerOf({ providers }: AiJobsDeps, { request, ownerId, surveyId }: AiJob): Promise<Provider> {
+  return providers.pick(providerNames.find((name) => name === request['provider']), { userId: ownerId, surveyId: surveyId ?? undefined });
+}

@@ -3,19 +3,25 @@ import { withPostgres, type Sql } from './client.ts';
 
 export type AiJobStatus = 'PENDING' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
-/** Work by a provider over a survey's answers. */
+/** Work by a provider, over a survey's answers or to write a survey. */
 export interface AiJob {
   id: string;
   ownerId: string;
-  surveyId: string;
+  /** Null: about no survey yet. */
+  surveyId: string | null;
   /** What is looked for, by which model, with which wording. */
   topic: string;
   request: Record<string, string>;
   status: AiJobStatus;
   /** 0 to 1. */
   progress: number;
-  error: { code: ProblemCode; message: string } | null;
+  error: { code: ProblemCode; message: string; retryAfterSeconds?: number } | null;
 }
+
+/** Work over a survey's answers. */
+export type SurveyJob = AiJob & { surveyId: string };
+
+export const isOfSurvey = (job: AiJob): job is SurveyJob => job.surveyId !== null;
 
 /** What a model said of one answer. */
 export interface AiFinding {
@@ -31,6 +37,7 @@ interface Scope {
 }
 
 const staleMs = 20_000;
+const keptDays = 30;
 
 export function createAiStore(sql: Sql) {
   const columns = sql`id, owner_id AS "ownerId", survey_id AS "surveyId", topic, request, status, progress, error`;
@@ -40,8 +47,8 @@ export function createAiStore(sql: Sql) {
     join: ({ id, ownerId, surveyId, topic, request }: Pick<AiJob, 'id' | 'ownerId' | 'surveyId' | 'topic' | 'request'>): Promise<string> =>
       withPostgres(async () => {
         const row = { id, owner_id: ownerId, survey_id: surveyId, topic, request: sql.json(request), status: 'PENDING' };
-        const [joined] = await sql<{ id: string }[]>`
-          INSERT INTO ai_jobs ${sql(row)} ON CONFLICT (survey_id, topic) WHERE status IN ('PENDING', 'RUNNING') DO UPDATE SET topic = excluded.topic RETURNING id`;
+        const equal = surveyId === null ? sql`(owner_id, topic) WHERE survey_id IS NULL AND status IN ('PENDING', 'RUNNING')` : sql`(survey_id, topic) WHERE status IN ('PENDING', 'RUNNING')`;
+        const [joined] = await sql<{ id: string }[]>`INSERT INTO ai_jobs ${sql(row)} ON CONFLICT ${equal} DO UPDATE SET topic = excluded.topic RETURNING id`;
         return joined?.id ?? id;
       }),
 
@@ -60,6 +67,9 @@ export function createAiStore(sql: Sql) {
     /** `result`: of the answers together, where single findings are not all. */
     complete: async (id: string, result: unknown): Promise<void> =>
       void (await sql`UPDATE ai_jobs SET status = 'COMPLETED', progress = 1, result = ${result === null ? null : sql.json(result as never)}, updated_at = now() WHERE id = ${id} AND status = 'RUNNING'`),
+
+    /** What `complete` was given. */
+    resultOf: (id: string): Promise<unknown> => withPostgres(async () => (await sql<{ result: unknown }[]>`SELECT result FROM ai_jobs WHERE id = ${id}`)[0]?.result ?? null),
 
     /** Of the newest job that came to its end; null without one. */
     lastResult: async ({ surveyId, topic }: Scope): Promise<unknown> =>
@@ -82,6 +92,13 @@ export function createAiStore(sql: Sql) {
     /** Jobs that nobody works on although they are not over. */
     orphans: async (): Promise<string[]> =>
       (await sql<{ id: string }[]>`SELECT id FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING') AND updated_at < ${stale()} LIMIT 100`).map(({ id }) => id),
+
+    /** Forgets jobs that have long been over; of each analysis the last finished one stays, for its result is still read. Gives their number. */
+    sweep: async (): Promise<number> =>
+      (await sql`
+        DELETE FROM ai_jobs job WHERE status IN ('COMPLETED', 'FAILED', 'CANCELLED') AND updated_at < now() - ${`${keptDays} days`}::interval AND NOT (
+          status = 'COMPLETED' AND survey_id IS NOT NULL
+          AND NOT EXISTS (SELECT FROM ai_jobs newer WHERE newer.survey_id = job.survey_id AND newer.topic = job.topic AND newer.status = 'COMPLETED' AND newer.id > job.id))`).count,
 
     /** Digests of the answers of these responses that were looked at before, by `responseId questionId`. */
     digests: async ({ surveyId, topic }: Scope, responseIds: readonly string[]): Promise<Map<string, Buffer>> => {

@@ -1,0 +1,32 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Problem, notFound } from '../errors.ts';
+import type { JobSender } from '../pipelines/queues.ts';
+import type { AiJob, AiStore } from '../stores/postgres/ai.ts';
+import { accepted, type Outcome } from './route.ts';
+
+export interface AiWaitingDeps {
+  store: Pick<AiStore, 'join' | 'find'>;
+  jobs: JobSender;
+}
+
+const patienceMs = 20_000;
+const lookEveryMs = 100;
+
+/** Has work done by the job queue. What is over within 20 seconds is answered with its result, what takes longer with 202. */
+export async function answered({ store, jobs }: AiWaitingDeps, asked: Parameters<AiStore['join']>[0], result: (job: AiJob) => Promise<Outcome>): Promise<Outcome> {
+  const jobId = await store.join(asked);
+  // A hint that is lost is made good by the sweeper.
+  await jobs.add('ai', { aiJobId: jobId }, { once: jobId }).catch(() => undefined);
+  const job = await waited(store, jobId);
+  if (job.error) throw new Problem(job.error.code, job.error.message, job.error.code === 'AI_RATE_LIMITED' ? { retryAfterSeconds: job.error.retryAfterSeconds ?? 60 } : {});
+  return job.status === 'COMPLETED' ? await result(job) : accepted({ jobId, status: job.status, progress: job.progress });
+}
+
+/** The job when it is over, or after the time that a request may take. */
+async function waited(store: Pick<AiStore, 'find'>, jobId: string): Promise<AiJob> {
+  for (const until = Date.now() + patienceMs; ; await pause(lookEveryMs)) {
+    const job = await store.find(jobId);
+    if (!job) throw notFound('survey');
+    if ((job.status !== 'PENDING' && job.status !== 'RUNNING') || Date.now() > until) return job;
+  }
+}

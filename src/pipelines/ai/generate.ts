@@ -1,0 +1,33 @@
+import type { SurveyActors } from '../../actors/surveys.ts';
+import { surveyOf } from '../../ai/draft-survey.ts';
+import { generateSurveyTask, type GeneratedSurvey } from '../../ai/generate-survey.ts';
+import type { Provider } from '../../ai/provider.ts';
+import { ask } from '../../ai/structured.ts';
+import { blankSurvey } from '../../domain/blank-survey.ts';
+import type { AiJob } from '../../stores/postgres/ai.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+
+export interface GenerateDeps {
+  surveys: Pick<SurveyStore, 'load' | 'create'>;
+  actors: Pick<SurveyActors, 'adopt'>;
+  now(): number;
+  newId(): string;
+}
+
+/**
+ * Has a survey written, and stores it where that is wished. A stored survey bears the job's id: a job that is worked off once more,
+ * after its process died, finds it.
+ */
+export async function generate(deps: GenerateDeps, { job, provider, signal }: { job: AiJob; provider: Provider; signal: AbortSignal }): Promise<GeneratedSurvey> {
+  const { prompt = '', questionCount = '', save } = job.request;
+  const isSaved = save === 'true';
+  const model = provider.models.high;
+  if (isSaved && (await deps.surveys.load(job.id))) return { surveyId: job.id, draft: null, provider: provider.name, model };
+  const { value: draft } = await ask(provider, generateSurveyTask(prompt, Number(questionCount)), signal);
+  if (!isSaved) return { surveyId: null, draft, provider: provider.name, model };
+  signal.throwIfAborted();
+  const survey = surveyOf(draft, blankSurvey(job.id, job.ownerId, deps.now()), deps.newId);
+  await deps.surveys.create(survey);
+  await deps.actors.adopt(survey);
+  return { surveyId: survey.id, draft: null, provider: provider.name, model };
+}
