@@ -1,8 +1,9 @@
 import PDFDocument from 'pdfkit';
 import type { ReportDocument } from '../../ai/report.ts';
 import { visibleQuestions } from '../../domain/survey.ts';
+import { numberPages } from '../exports/pdf/pdf.ts';
 import { drawQuestion } from '../exports/pdf/question.ts';
-import { contentWidth, createSheet, page, type Sheet } from '../exports/pdf/sheet.ts';
+import { createSheet, page, type Sheet } from '../exports/pdf/sheet.ts';
 import { createTypesetter } from '../exports/pdf/text.ts';
 import { wordsOf } from '../exports/pdf/words.ts';
 import { tableOf } from '../exports/tables.ts';
@@ -77,14 +78,5 @@ function drawRecommendations(sheet: Sheet, recommendations: readonly string[], l
   for (const [index, text] of recommendations.entries()) {
     sheet.write(`${index + 1}. ${text}`, { size: 10.5 });
     sheet.gap(4);
-  }
-}
-
-function numberPages(sheet: Sheet, title: string): void {
-  const { start, count } = sheet.doc.bufferedPageRange();
-  for (let index = start; index < start + count; index += 1) {
-    sheet.doc.switchToPage(index);
-    sheet.draw(sheet.set(title, contentWidth - 80, { size: 8, color: '#7b8794' }, 1), page.left, 806, { width: contentWidth - 80 });
-    sheet.draw(sheet.set(`${index + 1} / ${count}`, 70, { size: 8, color: '#7b8794' }, 1), page.right - 70, 806, { width: 70, align: 'right' });
   }
 }

@@ -86,7 +86,8 @@ function durationText(seconds: number): string {
   return parts.join(':');
 }
 
-function numberPages(sheet: Sheet, title: string): void {
+/** Puts the title and its number under every page. */
+export function numberPages(sheet: Sheet, title: string): void {
   const { start, count } = sheet.doc.bufferedPageRange();
   for (let index = start; index < start + count; index += 1) {
     sheet.doc.switchToPage(index);
