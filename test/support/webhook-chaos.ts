@@ -75,7 +75,7 @@ function createParts(dataDir: string, stores: EmbeddedStores) {
   const urls = { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl };
   const roles = { ingest: 'http,ingest', jobs: 'jobs' };
   const running = new Map<keyof typeof roles, RunningService>();
-  const start = async (part: keyof typeof roles) => void running.set(part, await startService({ dataDir, env: { ...urls, WEBHOOK_ALLOW_PRIVATE: 'true', ACCESS_TOKEN_TTL_SECONDS: '3600', ROLES: roles[part] } }));
+  const start = async (part: keyof typeof roles) => void running.set(part, await startService({ dataDir, env: { ...urls, WEBHOOK_ALLOW_PRIVATE: 'true', ACCESS_TOKEN_TTL_SECONDS: '3600', ROLES: roles[part], ...(part === 'jobs' && { METRICS_PORT: '0' }) } }));
   return {
     start,
     front(): RunningService {
