@@ -36,6 +36,8 @@ export type ConflictReason =
   | 'EMAIL_TAKEN'
   | 'LAST_ADMIN'
   | 'ALREADY_DECIDED'
+  | 'ALREADY_SAVED'
+  | 'CONVERSATION_CHANGED'
   | 'NO_RESPONSES'
   | 'NOT_ACCEPTED'
   | 'QUESTION_CHANGED'

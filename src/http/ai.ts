@@ -2,6 +2,7 @@ import { createAi } from '../ai/ai.ts';
 import { newId } from '../ids.ts';
 import { createAiSettingsStore } from '../stores/postgres/ai-settings.ts';
 import { createAiStore } from '../stores/postgres/ai.ts';
+import { createConversationStore } from '../stores/postgres/ai-conversations.ts';
 import { createReportStore } from '../stores/postgres/ai-reports.ts';
 import { createSuggestionStore } from '../stores/postgres/ai-suggestions.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
@@ -10,6 +11,7 @@ import type { SurveyAccess } from './dispatch.ts';
 import type { HttpOptions } from './http.ts';
 import type { Route } from './route.ts';
 import { aiAnalysisRoutes } from './routes/ai-analysis.ts';
+import { aiConversationRoutes } from './routes/ai-conversations.ts';
 import { aiGenerationRoutes } from './routes/ai-generation.ts';
 import { aiReportRoutes } from './routes/ai-reports.ts';
 import { aiSettingsRoutes } from './routes/ai-settings.ts';
@@ -35,6 +37,7 @@ export function aiRoutes({ settings, stores, core, jobs, secrets, log, drawRepor
       providers: ai.providers, surveys: stores.surveys, totals: stores.totals, analyses: createAiStore(stores.sql), reports: createReportStore(stores.sql), draw: drawReport,
       isAnonymising: settings.ai.isAnonymising, ...clock,
     }),
+    ...aiConversationRoutes({ providers: ai.providers, conversations: createConversationStore(stores.sql), surveys: stores.surveys, actors: core.actors, ...clock }),
     ...aiSettingsRoutes({ ...ai, stored, secrets, guard, audit: createAudit(stores.sql, log) }),
     ...aiUsageRoutes({ usage: ai.usage }),
   ];

@@ -28,7 +28,8 @@ const declared: Readonly<Record<string, string>> = {
   ]),
   ...rows('editor', [
     'POST /api-keys', 'POST /surveys', 'GET /webhooks', 'POST /webhooks', 'GET /webhooks/{id}', 'PUT /webhooks/{id}', 'DELETE /webhooks/{id}', 'GET /webhooks/{id}/deliveries', 'POST /webhooks/{id}/test',
-    'POST /webhooks/{id}/replay', 'POST /webhooks/{id}/rotate-secret', 'POST /webhooks/{id}/deliveries/{deliveryId}/redeliver', 'POST /ai/generate-survey', 'GET /ai/usage',
+    'POST /webhooks/{id}/replay', 'POST /webhooks/{id}/rotate-secret', 'POST /webhooks/{id}/deliveries/{deliveryId}/redeliver', 'POST /ai/generate-survey', 'POST /ai/conversations', 'GET /ai/conversations/{id}',
+    'POST /ai/conversations/{id}/messages', 'POST /ai/conversations/{id}/save', 'GET /ai/usage',
   ]),
   ...rows('admin', [
     'GET /users', 'POST /users', 'GET /users/{id}', 'PUT /users/{id}', 'DELETE /users/{id}', 'GET /audit', 'GET /dead-letters', 'POST /dead-letters/replay', 'GET /ai/settings', 'PUT /ai/settings/{provider}',

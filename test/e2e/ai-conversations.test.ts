@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
+import { adminClient, createClient, type Client } from '../support/client.ts';
+import { startService, type RunningService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
+
+const providers = ['openai', 'anthropic', 'gemini', 'azure'] as const;
+const question = (text: string) => ({ type: 'MULTIPLE_CHOICE', text, description: null, isRequired: false, options: ['Good', 'Poor'], rows: [], min: null, max: null, step: null });
+
+/** A first draft as large as asked for, then a question more with every turn. */
+function spoken({ user }: SeenCall): unknown {
+  const { draft, message, questionCount } = JSON.parse(user[0] ?? '{}');
+  const texts = draft ? [...draft.questions.map(({ text }: any) => text), message] : Array.from({ length: questionCount ?? 6 }, (_, index) => `Question ${index + 1}`);
+  return { message: `There are ${texts.length} questions. More?`, title: 'Lunch', description: null, questions: texts.map(question) };
+}
+
+describe('surveys written in conversation', () => {
+  let service: RunningService;
+  let ai: AiProviderServer;
+  let admin: Client;
+
+  before(async () => {
+    await sharedStores();
+    ai = await startAiProvider();
+    service = await startService({ env: { ...ai.env, AI_CACHE_ENABLED: 'false' } });
+    admin = await adminClient(service);
+  });
+  after(async () => {
+    await service?.stop();
+    await ai?.close();
+  });
+  beforeEach(() => {
+    ai.calls.length = 0;
+    ai.answer = spoken;
+    ai.delayMs = 0;
+  });
+  const begin = async (body: object = {}) => admin.create('/ai/conversations', { prompt: 'About our canteen', ...body });
+  const say = (id: string, message: unknown) => admin.call('POST', `/ai/conversations/${id}/messages`, { body: { message } });
+  const reasonOf = (reply: { status: number; body: any }) => [reply.status, reply.body.details?.reason];
+
+  for (const provider of providers)
+    it(`change turn by turn with ${provider} and become a survey at the end, once`, async () => {
+      const first = await begin({ provider, questionCount: 5 });
+      assert.equal(first.draft.questions.length, 5);
+      const second = (await say(first.conversationId, 'And the price?')).body.data;
+      assert.equal(second.message, 'There are 6 questions. More?');
+      assert.deepEqual(second.draft.questions.map(({ text }: any) => text), ['Question 1', 'Question 2', 'Question 3', 'Question 4', 'Question 5', 'And the price?']);
+      assert.ok(ai.calls.every(({ wire, system }) => wire === provider && !system.includes('canteen')));
+      assert.deepEqual(JSON.parse(ai.calls[1]?.user[0] ?? '{}').said, [{ role: 'user', text: 'About our canteen' }, { role: 'assistant', text: 'There are 5 questions. More?' }]);
+      assert.deepEqual(await admin.get(`/ai/conversations/${first.conversationId}`), second);
+      const saves = await Promise.all([1, 2, 3].map(() => admin.call('POST', `/ai/conversations/${first.conversationId}/save`)));
+      assert.deepEqual(saves.map(reasonOf).sort(), [[201, undefined], [409, 'ALREADY_SAVED'], [409, 'ALREADY_SAVED']]);
+      const survey = saves.find(({ status }) => status === 201)?.body.data;
+      assert.deepEqual([survey.status, survey.questions.length], ['DRAFT', 6]);
+      assert.deepEqual((await admin.get(`/surveys/${survey.id}`)).questions, survey.questions);
+      assert.deepEqual(reasonOf(await say(first.conversationId, 'More')), [409, 'ALREADY_SAVED']);
+    });
+
+  it('take one of two messages at once', async () => {
+    const { conversationId } = await begin();
+    ai.delayMs = 300;
+    const replies = await Promise.all([say(conversationId, 'One'), say(conversationId, 'Two')]);
+    assert.deepEqual(replies.map(reasonOf).sort(), [[200, undefined], [409, 'CONVERSATION_CHANGED']]);
+    assert.equal((await admin.get(`/ai/conversations/${conversationId}`)).draft.questions.length, 7);
+  });
+
+  it('stay as they were when a reply is of no use', async () => {
+    const first = await begin();
+    ai.answer = () => ({ message: 'None left', title: 'Lunch', description: null, questions: [] });
+    const reply = await say(first.conversationId, 'Delete everything');
+    assert.deepEqual([reply.status, reply.body.code], [502, 'AI_PROVIDER_ERROR']);
+    assert.deepEqual(await admin.get(`/ai/conversations/${first.conversationId}`), first);
+  });
+
+  it('are nobody else’s', async () => {
+    const { conversationId } = await begin();
+    await admin.create('/users', { email: 'eve@example.org', password: 'a good long password', role: 'EDITOR' });
+    const { accessToken } = await createClient(service).post('/auth/login', { email: 'eve@example.org', password: 'a good long password' });
+    const eve = createClient(service, accessToken);
+    for (const [method, path, body] of [['GET', '', undefined], ['POST', '/messages', { message: 'x' }], ['POST', '/save', undefined]] as const)
+      assert.equal((await eve.call(method, `/ai/conversations/${conversationId}${path}`, body === undefined ? {} : { body })).status, 404);
+  });
+
+  it('refuse what cannot be said before any provider is called', async () => {
+    const { conversationId } = await begin();
+    ai.calls.length = 0;
+    for (const wrong of [{}, { prompt: '' }, { prompt: 'x'.repeat(10_001) }, { prompt: 'x', questionCount: 4 }, { prompt: 'x', questionCount: 31 }, { prompt: 'x', provider: 'acme' }, { prompt: 'x', save: true }])
+      assert.equal((await admin.call('POST', '/ai/conversations', { body: wrong })).status, 400, JSON.stringify(wrong).slice(0, 80));
+    for (const wrong of ['', 5, 'x'.repeat(10_001)]) assert.equal((await say(conversationId, wrong)).status, 400);
+    assert.equal((await admin.call('POST', '/ai/conversations', { body: { prompt: 'x'.repeat(1024 * 1024) } })).status, 413);
+    assert.equal(ai.calls.length, 0);
+  });
+});
