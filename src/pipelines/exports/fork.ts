@@ -1,4 +1,5 @@
 import { fork } from 'node:child_process';
+import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 /** What the process that makes a file is told. */
@@ -19,6 +20,7 @@ export type ExportStep = { kind: 'progress'; progress: number };
 /** What it is told meanwhile. */
 export type ExportPace = { kind: 'pace'; isRush: boolean };
 
+const belowNormal = 10;
 const lookEveryMs = 250;
 const mostHeapMegabytes = 512;
 /** Rows die young: with room for a span of them the collector has little to move. */
@@ -41,6 +43,8 @@ export function makeInProcess(order: ExportOrder, { signal, onProgress, isRush }
     const child = fork(fileURLToPath(new URL('./process.js', import.meta.url)), {
       execArgv: [`--max-old-space-size=${mostHeapMegabytes}`, `--max-semi-space-size=${youngHeapMegabytes}`], env: { PATH: process.env['PATH'], TZ: 'UTC' }, serialization: 'json',
     });
+    // From its first moment: loading the libraries is work, too.
+    if (child.pid !== undefined) setPriority(child.pid, belowNormal);
     const end = () => child.kill('SIGKILL');
     const tellPace = (rush: boolean) => child.connected && child.send({ kind: 'pace', isRush: rush } satisfies ExportPace);
     const looking = setInterval(() => void isRush().then(tellPace, () => tellPace(false)), lookEveryMs);

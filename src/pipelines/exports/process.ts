@@ -1,4 +1,3 @@
-import { setPriority } from 'node:os';
 import { PermanentFailure } from '../../errors.ts';
 import { createLog } from '../../log.ts';
 import { createClickHouse } from '../../stores/clickhouse/client.ts';
@@ -17,8 +16,6 @@ import type { ExportOrder, ExportPace, ExportReport, ExportStep } from './fork.t
  * A process that makes one file and ends. Of its own, because writing a file is work for seconds that must not hold up requests, and so
  * that all the memory it took is given back. Ends by itself when the process that started it dies.
  */
-const belowNormal = 10;
-
 process.on('disconnect', () => process.exit(1));
 const pace = createPace({ now: () => performance.now(), wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) });
 
@@ -31,14 +28,13 @@ process.on('message', (message: ExportOrder | ExportPace) => {
 });
 
 async function make({ exportId, urls, dataDir, cluster, logLevel }: ExportOrder): Promise<ExportReport> {
-  setPriority(belowNormal);
   const log = createLog(logLevel, { part: 'export', exportId });
   const clickhouse = createClickHouse({ urls: urls.clickhouse, log });
   const sql = createPostgres(urls.postgres, { log, poolSize: 2 });
   const placement = cluster === undefined ? {} : { cluster };
   try {
     const outcome = await runExport({
-      exports: createExportStore(sql), surveys: createSurveyStore(sql), rows: createExportRows({ clickhouse, ...placement }), totals: createTotalsStore({ clickhouse, ...placement }),
+      exports: createExportStore(sql), surveys: createSurveyStore(sql), rows: createExportRows({ clickhouse, ...placement, isRush: pace.isRush }), totals: createTotalsStore({ clickhouse, ...placement }),
       ai: createAiStore(sql), files: createExportFiles(dataDir), now: () => Date.now(), rest: pace.rest, onProgress: (progress) => void process.send?.({ kind: 'progress', progress } satisfies ExportStep),
     }, exportId);
     return { kind: outcome };

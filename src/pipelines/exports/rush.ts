@@ -49,6 +49,7 @@ export function createPace({ now, wait }: PaceDeps) {
   let isRush = false;
   let workingSince = now();
   return {
+    isRush: (): boolean => isRush,
     set(rush: boolean): void {
       if (rush && !isRush) workingSince = now();
       isRush = rush;

@@ -40,11 +40,22 @@ interface Bounds {
 /** Records stand in memory as objects and keep the writer busy; lines are bytes, and there the database is the slower. */
 const recordBounds: Bounds = { rows: 10_000, bytes: 4e6, ahead: 1 };
 const lineBounds: Bounds = { rows: 50_000, bytes: 16e6, ahead: 2 };
+/** In a rush: little at a time, nothing meanwhile, on one processor. */
+const rushBounds: Bounds = { rows: 10_000, bytes: 4e6, ahead: 0 };
+const rushSettings = { max_threads: 1 };
+
+export interface ExportRowsDeps extends Placement {
+  clickhouse: ClickHouse;
+  /** Whether others need the machine: then less is read at once. */
+  isRush?(): boolean;
+}
 
 /** Responses on their way into files: everything of a selection, as fast as it can be read in flat memory. */
-export function createExportRows({ clickhouse, cluster }: { clickhouse: ClickHouse } & Placement) {
+export function createExportRows({ clickhouse, cluster, isRush = () => false }: ExportRowsDeps) {
   const columns = createCodeColumns(clickhouse, { cluster });
   const table = clickhouse.table('responses');
+  const within = (bounds: Bounds) => () => (isRush() ? rushBounds : bounds);
+  const here = (own: Readonly<Record<string, number | string>>) => (isRush() ? { ...own, ...rushSettings } : own);
   const conditionsFor = async (selection: Selection) => conditionsOf(selection, await columnNames(columns, selectionSlots(selection)));
   const statement = (shown: string, condition: string) => `SELECT ${shown} FROM ${table} FINAL WHERE ${condition} ORDER BY submitted_at, response_id`;
   return {
@@ -56,10 +67,10 @@ export function createExportRows({ clickhouse, cluster }: { clickhouse: ClickHou
       const conditions = await conditionsFor(selection);
       const shown = recordColumns(Math.min(codeColumns, await columns.existing(codeColumns)));
       const read = async (span: string): Promise<Weighed<RecordCells[]>> => {
-        const rows = await clickhouse.select<RecordCells>(statement(shown, all([conditions.whole, span])), { settings });
+        const rows = await clickhouse.select<RecordCells>(statement(shown, all([conditions.whole, span])), { settings: here(settings) });
         return { content: rows, rows: rows.length, bytes: textLength(rows) };
       };
-      for await (const rows of inSpans(await edges(conditions.key), recordBounds, read))
+      for await (const rows of inSpans(await edges(conditions.key), within(recordBounds), read))
         for (let at = 0; at < rows.length; at += rowsAtOnce) yield rows.slice(at, at + rowsAtOnce).map(toRecord);
     },
 
@@ -69,11 +80,11 @@ export function createExportRows({ clickhouse, cluster }: { clickhouse: ClickHou
       const columnOf = await columnNames(columns, [codeColumns - 1]);
       const cells = asked.map((column) => csvCell(column, columnOf)).join(', ');
       const read = async (span: string): Promise<Weighed<CsvLines>> => {
-        const pieces = await clickhouse.bytes(statement(cells, all([conditions.whole, span])), 'CustomSeparated', { settings: lineForm, timeoutMs: linesTimeoutMs });
+        const pieces = await clickhouse.bytes(statement(cells, all([conditions.whole, span])), 'CustomSeparated', { settings: here(lineForm), timeoutMs: linesTimeoutMs });
         const rows = countLines(pieces);
         return { content: { pieces, rows }, rows, bytes: pieces.reduce((sum, { length }) => sum + length, 0) };
       };
-      yield* inSpans(await edges(conditions.key), lineBounds, read);
+      yield* inSpans(await edges(conditions.key), within(lineBounds), read);
     },
   };
 
@@ -82,7 +93,7 @@ export function createExportRows({ clickhouse, cluster }: { clickhouse: ClickHou
     const inOrder = `SELECT submitted_at FROM ${table} WHERE ${key} ORDER BY survey_id, submitted_at`;
     const rows = await clickhouse.select<[number]>(
       `SELECT toUnixTimestamp64Milli(submitted_at) FROM (SELECT submitted_at, rowNumberInAllBlocks() AS place FROM (${inOrder})) WHERE place % ${whole(stepRows)} = ${whole(stepRows - 1)}`,
-      { timeoutMs: edgesTimeoutMs },
+      { timeoutMs: edgesTimeoutMs, settings: here({}) },
     );
     return [...new Set(rows.map(([moment]) => moment))].sort((a, b) => a - b);
   }
@@ -94,7 +105,7 @@ export type ExportRows = ReturnType<typeof createExportRows>;
  * Reads span after span, some ahead of the one in work. The first is a single step; how heavy its rows are decides how many steps the
  * others take.
  */
-async function* inSpans<T>(edges: readonly number[], bounds: Bounds, read: (span: string) => Promise<Weighed<T>>): AsyncGenerator<T> {
+async function* inSpans<T>(edges: readonly number[], boundsNow: () => Bounds, read: (span: string) => Promise<Weighed<T>>): AsyncGenerator<T> {
   const begun: (() => Promise<Weighed<T>>)[] = [];
   let steps = 1;
   let at = 0;
@@ -104,9 +115,12 @@ async function* inSpans<T>(edges: readonly number[], bounds: Bounds, read: (span
     at = to === undefined ? edges.length + 1 : at + steps;
     begun.push(ahead(read(spanBetween(from, to))));
   };
-  begin();
-  for (let next = begun.shift(); next !== undefined; next = begun.shift()) {
+  for (;;) {
+    if (begun.length === 0 && at <= edges.length) begin();
+    const next = begun.shift();
+    if (next === undefined) return;
     const { content, rows, bytes } = await next();
+    const bounds = boundsNow();
     steps = stepsWithin(bounds, rows, bytes);
     while (begun.length < bounds.ahead && at <= edges.length) begin();
     yield content;
