@@ -23,6 +23,7 @@ export interface AiJobsDeps extends Omit<AnalyseDeps, 'store'>, GenerateDeps {
 }
 
 const beatMs = 3000;
+const orphanTurnMs = 20_000;
 
 /** Works AI jobs off. Postgres is the record: a job that a dead process had is taken over, and goes on where its stored findings end. */
 export function startAiJobs(deps: AiJobsDeps) {
@@ -35,7 +36,9 @@ export function startAiJobs(deps: AiJobsDeps) {
     {
       name: 'put lost AI jobs back in line', everyMs: 5000,
       run: async () => {
-        for (const aiJobId of await store.orphans()) await workers.add('ai', { aiJobId }, { once: aiJobId });
+        // The hint of a process that was killed holds the job's own name for a minute.
+        const turn = Math.floor(deps.now() / orphanTurnMs);
+        for (const aiJobId of await store.orphans()) await workers.add('ai', { aiJobId }, { once: `${aiJobId}.${turn}` });
       },
     },
     { name: 'forget AI jobs that are long over', everyMs: 3_600_000, run: async () => void (await store.sweep()) },

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { createLog } from '../../src/log.ts';
+import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
+import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
+import { adminClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startService, temporaryDataDir, type RunningService } from '../support/service.ts';
+
+const answers = 60;
+const batch = 5;
+const textsOf = ({ user }: SeenCall): string[] => JSON.parse(user[0] ?? '{}').answers.map(({ text }: { text: string }) => text);
+
+describe('an analysis by AI', () => {
+  const dataDir = temporaryDataDir();
+  let stores: EmbeddedStores;
+  let ai: AiProviderServer;
+  let service: RunningService;
+  let client: Client;
+  const start = async () => {
+    const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
+    const urls = { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl };
+    service = await startService({ dataDir, env: { ...urls, ...ai.env, AI_BATCH_SIZE: String(batch), AI_BATCH_DELAY_MS: '0', AI_CACHE_ENABLED: 'false', OPENAI_RPM: '10000', OPENAI_TPM: '100000000' } });
+    client = await adminClient(service);
+  };
+  before(async () => {
+    stores = await startEmbeddedStores({ dataDir, need: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('error'), env: process.env });
+    ai = await startAiProvider();
+    ai.delayMs = 200;
+    ai.answer = ({ user }) => ({ answers: JSON.parse(user[0] ?? '{}').answers.map(({ n }: { n: number }) => ({ n, sentiment: 'positive' })) });
+    await start();
+  });
+  after(async () => {
+    await service?.stop();
+    await ai?.close();
+    await stores?.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  it('goes on by itself after kill -9 and sends nothing twice that was stored', async () => {
+    const { id } = await client.create('/surveys', { title: 'Canteen', status: 'ACTIVE' });
+    const question = await client.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'What do you think?' });
+    for (let n = 0; n < answers; n += 1) await client.submit(id, { answers: [{ questionId: question.id, textValue: `answer ${n}` }] });
+    const asked = client.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType: 'sentiment', provider: 'openai' } }).catch(() => undefined);
+    await eventually(() => assert.ok(ai.calls.length >= 4), 30_000);
+    await service.kill();
+    await asked;
+    const before = ai.calls.length;
+    assert.ok(before < answers / batch, 'it was not over when it was killed');
+    await start();
+    const done = await eventually(async () => {
+      const reply = await client.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType: 'sentiment', provider: 'openai' } });
+      assert.equal(reply.status, 200, JSON.stringify(reply.body));
+      return reply.body.data;
+    }, 90_000);
+    assert.equal(done.sentiment.positive, answers);
+    const sent = ai.calls.flatMap(textsOf);
+    const twice = sent.filter((text, index) => sent.indexOf(text) !== index);
+    const underWay = new Set(textsOf(ai.calls[before - 1] as SeenCall));
+    assert.deepEqual(twice.filter((text) => !underWay.has(text)), [], 'only what was under way goes out again');
+    assert.equal(new Set(sent).size, answers);
+  });
+
+  it('is one, however many ask for it at once', async () => {
+    const { id } = await client.create('/surveys', { title: 'Canteen', status: 'ACTIVE' });
+    const question = await client.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'What do you think?' });
+    await client.submit(id, { answers: [{ questionId: question.id, textValue: 'good' }] });
+    const before = ai.calls.length;
+    const replies = await Promise.all(Array.from({ length: 20 }, () => client.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType: 'sentiment', provider: 'openai' } })));
+    assert.ok(replies.every(({ status }) => status === 200));
+    assert.equal(ai.calls.length - before, 1);
+  });
+});
