@@ -87,6 +87,22 @@ describe('exports of many responses', () => {
     assert.equal(record.sha256, undisturbed.sha256);
   });
 
+  it('makes the same file after the process that writes it, or the database it reads from, was killed', async () => {
+    const undisturbed = await finished(client, await ask({ format: 'CSV' }), 120_000);
+    const writers = () => childrenOf(service.pid, 'exports/process');
+    const first = await ask({ format: 'CSV' });
+    await eventually(() => assert.equal(writers().length, 1), 30_000, 10);
+    for (const pid of writers()) process.kill(pid, 'SIGKILL');
+    const afterWriter = await finished(client, first, 120_000);
+    assert.deepEqual([afterWriter.status, afterWriter.sha256], ['COMPLETED', undisturbed.sha256]);
+    const second = await ask({ format: 'NDJSON' });
+    await running(second);
+    for (const pid of childrenOf(process.pid, 'clickhouse-server')) process.kill(pid, 'SIGKILL');
+    const afterDatabase = await finished(client, second, 180_000);
+    assert.equal(afterDatabase.status, 'COMPLETED', JSON.stringify(afterDatabase));
+    assert.equal(afterDatabase.sha256, (await finished(client, await ask({ format: 'NDJSON' }), 120_000)).sha256);
+  });
+
   it('makes the same file of the same days twice', async () => {
     const first = await finished(client, await ask({ format: 'CSV', endDate: '2026-01-01' }), 120_000);
     const second = await finished(client, await ask({ format: 'CSV', endDate: '2026-01-01' }), 120_000);
@@ -178,3 +194,9 @@ describe('exports of many responses', () => {
     assert.equal(next.rowCount, responses);
   });
 });
+
+/** Processes that this one has started, by a word of their command lines. */
+function childrenOf(pid: number, word: string): number[] {
+  const { stdout } = spawnSync('ps', ['-o', 'pid=,args=', '--ppid', String(pid)], { encoding: 'utf8' });
+  return stdout.split('\n').filter((line) => line.includes(word)).map((line) => Number.parseInt(line.trim(), 10));
+}
