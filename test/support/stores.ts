@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after } from 'node:test';
 import { createLog } from '../../src/log.ts';
 import { startEmbeddedStores } from '../../src/stores/embedded/stores.ts';
 
@@ -16,6 +17,9 @@ export interface SharedStores {
 const variables = { redisUrl: 'TEST_REDIS_URL', redisJobsUrl: 'TEST_REDIS_JOBS_URL', databaseUrl: 'TEST_DATABASE_URL', clickhouseUrl: 'TEST_CLICKHOUSE_URL' } as const;
 
 let started: Promise<SharedStores> | undefined;
+
+// A test file that is run by itself ends only when its stores have. The runner of all files, which is no test, stops them itself.
+if (process.env['NODE_TEST_CONTEXT'] !== undefined) after(async () => (await started)?.stop());
 
 /**
  * Real stores for tests: those named by TEST_REDIS_URL, TEST_REDIS_JOBS_URL, TEST_DATABASE_URL and TEST_CLICKHOUSE_URL, else
