@@ -74,11 +74,16 @@ function readText<T>(text: string, task: Task<T>): ReturnType<Task<T>['read']> {
   let reply: unknown;
   try {
     // Some models put their JSON into a Markdown fence.
-    reply = JSON.parse(text.trim().replace(/^```(?:json)?\s*|\s*```$/g, ''));
+    reply = JSON.parse(text.trim().replace(/^```(?:json)?\s*|\s*```$/g, ''), (_key, value: unknown) => (typeof value === 'string' ? storable(value) : value));
   } catch {
     return { wrong: ['the reply is not JSON, or was cut off because it is too long'] };
   }
   return task.read(reply);
+}
+
+/** Without what no store takes. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
 }
 
 function schemaOf(schema: z.ZodType): Record<string, unknown> {

@@ -73,6 +73,13 @@ describe('surveys written in conversation', () => {
     assert.deepEqual(await admin.get(`/ai/conversations/${first.conversationId}`), first);
   });
 
+  it('are stored whatever characters a model comes up with', async () => {
+    ai.answer = () => ({ message: 'Done\0 \ud800', title: 'Lun\0ch', description: null, questions: [question('Why\0?')] });
+    const { conversationId, message, draft } = await begin();
+    assert.deepEqual([message, draft.title, draft.questions[0].text], ['Done \ufffd', 'Lunch', 'Why?']);
+    assert.equal((await admin.create(`/ai/conversations/${conversationId}/save`)).title, 'Lunch');
+  });
+
   it('are nobody else’s', async () => {
     const { conversationId } = await begin();
     await admin.create('/users', { email: 'eve@example.org', password: 'a good long password', role: 'EDITOR' });
@@ -87,7 +94,7 @@ describe('surveys written in conversation', () => {
     ai.calls.length = 0;
     for (const wrong of [{}, { prompt: '' }, { prompt: 'x'.repeat(10_001) }, { prompt: 'x', questionCount: 4 }, { prompt: 'x', questionCount: 31 }, { prompt: 'x', provider: 'acme' }, { prompt: 'x', save: true }])
       assert.equal((await admin.call('POST', '/ai/conversations', { body: wrong })).status, 400, JSON.stringify(wrong).slice(0, 80));
-    for (const wrong of ['', 5, 'x'.repeat(10_001)]) assert.equal((await say(conversationId, wrong)).status, 400);
+    for (const wrong of ['', 5, 'x'.repeat(10_001), 'a\0b', 'a\ud800']) assert.equal((await say(conversationId, wrong)).status, 400);
     assert.equal((await admin.call('POST', '/ai/conversations', { body: { prompt: 'x'.repeat(1024 * 1024) } })).status, 413);
     assert.equal(ai.calls.length, 0);
   });

@@ -56,7 +56,7 @@ describe('surveys translated by a provider', () => {
       const stored = await admin.get(`/surveys/${id}/translations/ar`);
       assert.deepEqual([stored.direction, stored.title, stored.stale, stored.missing], ['rtl', 'ar: Lunch at {{company}}', [], []]);
       const shown = (await admin.call('GET', `/public/surveys/${id}?lang=de`, { token: undefined })).body.data;
-      assert.deepEqual(shown.questions[0].options, question.options.map((option: any) => ({ ...option, text: `de: ${option.text}` })));
+      assert.deepEqual(shown.questions[0].options.map(({ id: option, text }: any) => [option, text]), question.options.map(({ id: option, text }: any) => [option, `de: ${text}`]));
       assert.deepEqual((await admin.get(`/surveys/${id}`)).questions[0], question);
     });
 
@@ -124,14 +124,14 @@ describe('surveys translated by a provider', () => {
 });
 
 describe('without a key', () => {
-  it('nothing is suggested or translated, and the rest goes on', async () => {
+  it('nothing is suggested, translated, reported or conversed about, and the rest goes on', async () => {
     await sharedStores();
     const service = await startService();
     try {
       const admin = await adminClient(service);
       const { id } = await admin.create('/surveys', { title: 'Lunch' });
       const question = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Well?' });
-      for (const [path, body] of [[`/ai/surveys/${id}/translate`, { languages: ['de'] }], [`/ai/questions/${question.id}/optimize`, {}]] as const) {
+      for (const [path, body] of [[`/ai/surveys/${id}/translate`, { languages: ['de'] }], [`/ai/questions/${question.id}/optimize`, {}], [`/ai/surveys/${id}/report`, {}], ['/ai/conversations', { prompt: 'Lunch' }]] as const) {
         const reply = await admin.call('POST', path, { body });
         assert.deepEqual([reply.status, reply.body.code], [503, 'AI_NOT_CONFIGURED'], path);
       }

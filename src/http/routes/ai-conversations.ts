@@ -5,6 +5,7 @@ import { surveyOf } from '../../ai/draft-survey.ts';
 import type { DraftSurvey } from '../../ai/generate-survey.ts';
 import type { Providers } from '../../ai/providers.ts';
 import { ask } from '../../ai/structured.ts';
+import { wording } from '../../domain/option-list.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import { conflict, notFound } from '../../errors.ts';
 import type { ConversationStore, StoredConversation } from '../../stores/postgres/ai-conversations.ts';
@@ -24,7 +25,7 @@ export interface AiConversationRoutesDeps {
   newId(): string;
 }
 
-const said = z.string().trim().min(1).max(10_000);
+const said = wording(10_000);
 const withinMs = 120_000;
 const turnsKept = 40;
 const common = { tag: 'AI', access: { kind: 'editor' }, limit: 'api' } as const;
