@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { startAiProvider } from '../support/ai-provider.ts';
 import { adminClient, createClient, type Client } from '../support/client.ts';
 import { startService } from '../support/service.ts';
@@ -34,6 +35,8 @@ export interface FuzzReport {
   /** JavaScript objects alone, at the end; collected or not. */
   heapBytes: number;
   longestDelayMs: number;
+  /** Of the process that sends: what stalls it looks like a service that stalls. */
+  ownDelayMs: number;
 }
 
 const connections = 8;
@@ -67,7 +70,7 @@ export async function fuzzApi({ seed, requests, seconds, progress }: FuzzOptions
       chance, ids, sampler: createSampler(chance, document, ids.of), operations, goodBodies: scene.goodBodies,
       credentials: () => [[70, `Bearer ${key}`], [10, scene.editorToken()], [6, undefined], [6, `Bearer ${scene.viewerKey}`], [2, 'Bearer'], [2, `Bearer ${key}x`], [2, 'Basic YTpi'], [2, `Bearer ${'x'.repeat(3000)}`]],
     });
-    const report: FuzzReport = { sent: 0, seconds: 0, replies: {}, faults: [], routes: operations.length, unanswered: [], startBytes: 0, peakBytes: 0, endBytes: 0, heapBytes: 0, longestDelayMs: 0 };
+    const report: FuzzReport = { sent: 0, seconds: 0, replies: {}, faults: [], routes: operations.length, unanswered: [], startBytes: 0, peakBytes: 0, endBytes: 0, heapBytes: 0, longestDelayMs: 0, ownDelayMs: 0 };
     const kinds = new Set<string>();
     const answered = new Set<string>();
     const addFault = (fault: string, shown: string) => {
@@ -78,6 +81,8 @@ export async function fuzzApi({ seed, requests, seconds, progress }: FuzzOptions
     };
     const wires = Array.from({ length: connections }, () => createWire(service.port));
     const startedAt = performance.now();
+    const own = monitorEventLoopDelay();
+    own.enable();
     const isOver = () => report.sent >= requests || performance.now() - startedAt > seconds * 1000 || kinds.size >= mostFaults;
     const keepSending = async (wire: (typeof wires)[number], until: number) => {
       while (report.sent < until && !isOver()) {
@@ -113,6 +118,7 @@ export async function fuzzApi({ seed, requests, seconds, progress }: FuzzOptions
       if (!isOver()) await scene.renew();
     }
     for (const wire of wires) wire.close();
+    report.ownDelayMs = Math.round(own.max / 1e6);
     report.seconds = (performance.now() - startedAt) / 1000;
     report.unanswered = operations.map(({ method, path }) => `${method} ${path}`).filter((name) => !answered.has(name));
     await settle(report, { service, keeper, look, addFault });

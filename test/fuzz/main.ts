@@ -18,6 +18,6 @@ if (report.unanswered.length > 0) console.log(`no success from ${report.unanswer
 console.log(`seed ${seed} · ${report.sent} requests in ${report.seconds.toFixed(1)} s · ${report.routes - report.unanswered.length} of ${report.routes} routes gave a success`);
 console.log(JSON.stringify({
   bench: 'fuzz', seed, requests: report.sent, faults: report.faults.length, routes: report.routes, routesAnswered: report.routes - report.unanswered.length,
-  startMiB: mib(report.startBytes), peakMiB: mib(report.peakBytes), endMiB: mib(report.endBytes), heapMiB: mib(report.heapBytes), longestDelayMs: report.longestDelayMs,
+  startMiB: mib(report.startBytes), peakMiB: mib(report.peakBytes), endMiB: mib(report.endBytes), heapMiB: mib(report.heapBytes), longestDelayMs: report.longestDelayMs, ownDelayMs: report.ownDelayMs,
 }));
 process.exitCode = report.faults.length > 0 ? 1 : 0;

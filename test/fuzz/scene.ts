@@ -21,6 +21,8 @@ export async function setScene({ base, keeper, admin, ids }: SceneDeps) {
   const goodBodies: Record<string, () => unknown> = {
     'POST /responses/surveys/{surveyId}/submit': () => ({ answers: answersOf(full, (n += 1)), ...(n % 3 === 0 && { responseId: crypto.randomUUID(), isComplete: n % 2 === 0 }), ...(n % 5 === 0 && { respondent: 'guest', language: 'en', startedAt: '2026-01-15T09:30:00.000Z', metadata: { a: 'b' } }) }),
     'POST /analytics/surveys/{surveyId}/crosstab': () => ({ questionId1: full.questions.NPS.id, questionId2: full.questions.MULTIPLE_CHOICE.id, filters: [`${full.questions.YES_NO.id}:yes`], banner: [full.questions.DROPDOWN.id] }),
+    'POST /auth/login': () => ({ email, password }),
+    'PUT /surveys/{id}/members/{userId}': () => ({ role: n % 2 === 0 ? 'VIEWER' : 'EDITOR' }),
     'POST /surveys/{surveyId}/questions/reorder': () => ({ questionIds: Object.values(full.questions).map(({ id }) => id) }),
   };
   const renew = async () => {

@@ -10,7 +10,8 @@ export interface WireReply {
 /** `closed`: the server ended the connection without a whole reply. `silent`: nothing whole came in time. */
 export type WireOutcome = WireReply | 'closed' | 'silent';
 
-const patienceMs = 15_000;
+/** Work by an AI provider may take 20 seconds before the reply says that it goes on. */
+const patienceMs = 25_000;
 /** What is no whole request may be left waiting for its rest. */
 const brokenPatienceMs = 60;
 
@@ -53,7 +54,8 @@ function exchange(socket: Socket, request: FuzzRequest): Promise<WireOutcome> {
       socket.on('error', () => undefined);
       resolve(outcome);
     };
-    const timer = setTimeout(() => end('silent'), request.isBroken || isBeyondParser(request) ? brokenPatienceMs : patienceMs);
+    // In two steps: after a stall of this very process timers come first, and the reply that has long been there only then.
+    let timer = setTimeout(() => (timer = setTimeout(() => end('silent'), brokenPatienceMs)), request.isBroken || isBeyondParser(request) ? 1 : patienceMs);
     socket.removeAllListeners();
     socket.on('error', () => undefined);
     socket.on('close', () => end('closed'));
