@@ -63,7 +63,7 @@ function keepMaking(client: Client, surveyId: string, format: string) {
         if (status === 'FAILED') throw new Error('a file could not be made');
         if (status === 'PROCESSING') begin();
         if (status === 'COMPLETED' || isStopping) break;
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await new Promise((resolve) => setTimeout(resolve, 500));
       }
     }
     await client.remove(`/exports/${current}`);
