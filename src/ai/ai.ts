@@ -1,4 +1,3 @@
-import type { LookupFunction } from 'node:net';
 import type { Redis } from 'ioredis';
 import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
@@ -10,12 +9,13 @@ import type { Sql } from '../stores/postgres/client.ts';
 import { createProviderBudget } from '../stores/redis/provider-budget.ts';
 import { createKeptReplies } from './kept-replies.ts';
 import { createProviders, type FoundSettings } from './providers.ts';
+import type { Guard } from '../webhooks/guard.ts';
 
 export interface AiDeps {
   settings: Pick<Settings, 'ai'>;
   stored: Pick<AiSettingsStore, 'find'>;
   secrets: Pick<Secrets, 'open'>;
-  guardLookup: LookupFunction;
+  guard: Pick<Guard, 'refusalOf' | 'lookup'>;
   sql: Sql;
   redis: Redis;
   /** How long a call may wait for the provider's limits; without it as long as a request may. */
@@ -29,7 +29,7 @@ const requestPatienceMs = 15_000;
 export const aiKeyContext = (name: ProviderName): string => `ai key of ${name}`;
 
 /** Everything that has to do with AI providers in one process. Without a key nothing here does anything but refuse. */
-export function createAi({ settings, stored, secrets, guardLookup, sql, redis, patienceMs = requestPatienceMs, log }: AiDeps) {
+export function createAi({ settings, stored, secrets, guard, sql, redis, patienceMs = requestPatienceMs, log }: AiDeps) {
   const find = async (name: ProviderName): Promise<FoundSettings | undefined> => {
     const own = settings.ai.providers[name];
     const row = await stored.find(name);
@@ -50,7 +50,7 @@ export function createAi({ settings, stored, secrets, guardLookup, sql, redis, p
   const kept = isCacheEnabled ? createKeptReplies({ redis, ttlSeconds: cacheTtlSeconds, log }) : undefined;
   const usage = createAiUsageStore(sql);
   const meter = { budget: createProviderBudget(redis), usage, patienceMs, newId: () => newId(), log };
-  return { find, usage, providers: createProviders({ guardLookup, find, kept, meter }) };
+  return { find, usage, providers: createProviders({ guard, find, kept, meter }) };
 }
 
 export type Ai = ReturnType<typeof createAi>;

@@ -1,25 +1,27 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { LookupFunction } from 'node:net';
+import type { Guard } from '../webhooks/guard.ts';
 
 export interface BoundedFetchOptions {
   /** Bytes of a reply; a longer one is cut off and fails. */
   maxReplyBytes: number;
-  /** Set for addresses that were entered in-app: checks every name that is connected to. */
-  lookup?: LookupFunction | undefined;
+  /** Set for addresses that were entered in-app: checks every address that is connected to, written out or behind a name. */
+  guard?: Pick<Guard, 'refusalOf' | 'lookup'> | undefined;
 }
 
 /**
  * A `fetch` for the SDKs that reads a reply whole, up to a limit, and follows no redirects: a key must not be sent on, and no
  * provider's reply may fill the memory.
  */
-export function createBoundedFetch({ maxReplyBytes, lookup }: BoundedFetchOptions): typeof fetch {
+export function createBoundedFetch({ maxReplyBytes, guard }: BoundedFetchOptions): typeof fetch {
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input);
+    const refusal = guard?.refusalOf(url.href);
+    if (refusal !== undefined) throw new TypeError(`the address ${refusal}`);
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
     const headers = Object.fromEntries(new Headers(init.headers));
     return new Promise<Response>((resolve, reject) => {
-      const request = send(url, { method: init.method ?? 'GET', headers, ...(lookup && { lookup }), ...(init.signal && { signal: init.signal }) });
+      const request = send(url, { method: init.method ?? 'GET', headers, ...(guard && { lookup: guard.lookup }), ...(init.signal && { signal: init.signal }) });
       request.on('error', reject);
       request.on('response', (reply) => {
         readWhole(reply, maxReplyBytes).then((body) => resolve(responseOf(reply, body)), (error: Error) => {

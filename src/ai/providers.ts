@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { LookupFunction } from 'node:net';
 import { Problem } from '../errors.ts';
 import type { ProviderName, ProviderSettings } from '../settings.ts';
+import type { Guard } from '../webhooks/guard.ts';
 import { createAnthropic } from './anthropic.ts';
 import { createBoundedFetch } from './bounded-fetch.ts';
 import { meter, type MeterDeps, type Purpose } from './metered.ts';
@@ -21,8 +21,8 @@ export interface FoundSettings extends ProviderSettings {
 export interface ProvidersDeps {
   /** Settings that count now, wherever they come from; undefined without a key. */
   find(name: ProviderName): Promise<FoundSettings | undefined>;
-  /** Checks names of addresses that were entered in-app. */
-  guardLookup: LookupFunction;
+  /** Checks addresses that were entered in-app. */
+  guard: Pick<Guard, 'refusalOf' | 'lookup'>;
   /** Undefined: nothing is kept. */
   kept?: KeptReplies | undefined;
   meter: MeterDeps;
@@ -32,13 +32,13 @@ const callTimeoutMs = 90_000;
 const maxReplyBytes = 4 * 1024 * 1024;
 
 /** Gives ready providers. Clients are made for every use: they hold nothing but settings, which may have changed. */
-export function createProviders({ find, guardLookup, kept, meter: meterDeps }: ProvidersDeps) {
+export function createProviders({ find, guard, kept, meter: meterDeps }: ProvidersDeps) {
   return {
     /** The named provider, or the first configured one, within its limits. `purpose` says whose calls they are. Throws AI_NOT_CONFIGURED, or AI_KEY_INVALID for a key that cannot be one. */
     async pick(name?: ProviderName, purpose: Purpose = {}): Promise<Provider> {
       for (const candidate of name === undefined ? providerNames : [name]) {
         const found = await find(candidate);
-        if (found) return { ...meter(build(candidate, found, guardLookup), { ...limitsOf(candidate, found), purpose }, meterDeps), kept };
+        if (found) return { ...meter(build(candidate, found, guard), { ...limitsOf(candidate, found), purpose }, meterDeps), kept };
       }
       throw new Problem('AI_NOT_CONFIGURED', name === undefined ? 'No AI provider has a key' : undefined);
     },
@@ -55,12 +55,12 @@ function limitsOf(name: ProviderName, { apiKey = '', baseUrl, endpoint, requests
   return { account, allowance };
 }
 
-function build(name: ProviderName, found: FoundSettings, guardLookup: LookupFunction): Provider {
+function build(name: ProviderName, found: FoundSettings, guard: ProvidersDeps['guard']): Provider {
   const { apiKey = '', baseUrl, endpoint, deployment, source } = found;
   assertKeyForm(name, apiKey, baseUrl !== undefined || endpoint !== undefined);
   const defaults = providerDefaults[name];
   const models = { high: found.modelHigh ?? (deployment || defaults.high), low: found.modelLow ?? (deployment || defaults.low) };
-  const fetch = createBoundedFetch({ maxReplyBytes, lookup: source === 'settings' ? guardLookup : undefined });
+  const fetch = createBoundedFetch({ maxReplyBytes, guard: source === 'settings' ? guard : undefined });
   const common = { apiKey, baseUrl, models, timeoutMs: callTimeoutMs, fetch };
   if (name === 'azure') {
     if (endpoint === undefined || deployment === undefined) throw new Problem('AI_NOT_CONFIGURED', 'The AI provider needs an endpoint and a deployment');

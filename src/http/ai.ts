@@ -23,7 +23,7 @@ import { aiUsageRoutes } from './routes/ai-usage.ts';
 export function aiRoutes({ settings, stores, core, jobs, secrets, log, drawReport }: HttpOptions, access: SurveyAccess): Route[] {
   const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
   const stored = createAiSettingsStore(stores.sql);
-  const ai = createAi({ settings, stored, secrets, guardLookup: guard.lookup, sql: stores.sql, redis: stores.sharedRedis, log });
+  const ai = createAi({ settings, stored, secrets, guard, sql: stores.sql, redis: stores.sharedRedis, log });
   const store = createAiStore(stores.sql);
   const clock = { now: core.now, newId: () => newId() };
   return [

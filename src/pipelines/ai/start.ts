@@ -9,7 +9,7 @@ import { startAiJobs } from './jobs.ts';
 /** Works AI jobs off in this process; gives the tasks that keep them in order. */
 export function startAi({ settings, stores, core, secrets, workers, log }: Pick<JobsOptions, 'settings' | 'stores' | 'core' | 'secrets' | 'workers' | 'log'>) {
   const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
-  const { providers, usage } = createAi({ settings, stored: createAiSettingsStore(stores.sql), secrets, guardLookup: guard.lookup, sql: stores.sql, redis: stores.sharedRedis, patienceMs: Infinity, log });
+  const { providers, usage } = createAi({ settings, stored: createAiSettingsStore(stores.sql), secrets, guard, sql: stores.sql, redis: stores.sharedRedis, patienceMs: Infinity, log });
   const { batchSize, batchDelayMs, isAnonymising } = settings.ai;
   return startAiJobs({
     store: createAiStore(stores.sql), surveys: stores.surveys, responses: stores.responses, providers, settled: core.reading.settled, workers, log, batchSize, batchDelayMs, isAnonymising,
