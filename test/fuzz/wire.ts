@@ -24,9 +24,16 @@ export function createWire(port: number) {
   };
   return {
     async send(request: FuzzRequest): Promise<WireOutcome> {
-      if (request.isBroken) drop();
+      // The server lets go of connections that were idle for long, perhaps at this very moment.
+      if (request.isBroken || socket?.readyState !== 'open') drop();
+      const isKept = socket !== undefined;
       socket ??= await open(port);
-      const outcome = await exchange(socket, request);
+      let outcome = await exchange(socket, request);
+      if (outcome === 'closed' && isKept) {
+        drop();
+        socket = await open(port);
+        outcome = await exchange(socket, request);
+      }
       if (request.isBroken || typeof outcome === 'string' || mustDrop(outcome)) drop();
       return outcome;
     },
