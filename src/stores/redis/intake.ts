@@ -61,7 +61,7 @@ const limitWindowMs = 60_000;
 export const doneTtlSeconds = 48 * 3600;
 /** How long a partial response can be resumed. */
 export const openTtlSeconds = 30 * 24 * 3600;
-const batchesInFlight = 2;
+const batchesInFlight = 1;
 const largestBatch = 1000;
 
 type IntakeRedis = Redis & {
