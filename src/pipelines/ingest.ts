@@ -43,7 +43,7 @@ const entriesRead = 256;
  * At most one insert a shard in this time, unless a batch is full: an insert costs about as much as some thousands of rows, so a busy
  * shard gathers for longer than a quiet one.
  */
-const paceMs = (rows: number): number => (rows < 1000 ? 300 : 650);
+const paceMs = (rows: number): number => (rows < 1000 ? 300 : 550);
 const idleMs = 100;
 
 /** Thrown inside a shard's loop when another process has taken the shard: the loop starts over by asking for the lease. */
