@@ -33,7 +33,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   const reading = createReading({ responses, stream, shards });
   const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: async (responseId) => (await reading.find(responseId)) !== undefined });
   const erasing = createErasing({
-    intake, responses, reading, uploads, uploadRows: stores.uploadRows, exports: stores.exports, exportFiles: stores.exportFiles, now,
+    intake, responses, reading, uploads, uploadRows: stores.uploadRows, findings: stores.findings, exports: stores.exports, exportFiles: stores.exportFiles, now,
     rules: (at) => retentionRules(stores.sql, settings.retentionDays, at),
   });
   const submit = createSubmissions({

@@ -2,6 +2,7 @@ import { encodeTombstone } from '../domain/response-row.ts';
 import type { Doom, DoomedResponse } from '../stores/clickhouse/erasure.ts';
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
 import type { ExportFiles } from '../stores/files.ts';
+import type { FindingStore } from '../stores/findings.ts';
 import type { ExportStore } from '../stores/postgres/exports.ts';
 import type { RetentionRule } from '../stores/postgres/retention.ts';
 import type { UploadRows } from '../stores/postgres/uploads.ts';
@@ -15,6 +16,7 @@ export interface ErasingDeps {
   reading: Pick<Reading, 'settled'>;
   uploads: Pick<Uploads, 'removeOfResponses'>;
   uploadRows: Pick<UploadRows, 'doubt'>;
+  findings: Pick<FindingStore, 'removeOfResponses'>;
   exports: Pick<ExportStore, 'removeOfSurvey'>;
   exportFiles: Pick<ExportFiles, 'remove'>;
   rules(now: Date): Promise<RetentionRule[]>;
@@ -32,12 +34,13 @@ const respondentAtMost = 5000;
 
 /** Deletes responses for good: their tombstones end counts and rows, and their files go. */
 export function createErasing(deps: ErasingDeps) {
-  /** As the intake's own; the response's files go too. */
+  /** As the intake's own; the response's files go too, and what analyses found in it. */
   const remove = async (removal: Removal): Promise<boolean> => {
     // Should this be cut short, the sweep of uploads asks whether the response is still there.
     await deps.uploadRows.doubt([removal.responseId]);
     const isRemoved = await deps.intake.remove(removal);
     await deps.uploads.removeOfResponses([removal.responseId]);
+    await deps.findings.removeOfResponses([removal.responseId]);
     return isRemoved;
   };
 

@@ -1,9 +1,7 @@
 import { z } from 'zod';
+import { sentiments } from '../domain/sentiment.ts';
 import { analyseVersion, conclusionPrompt, notePrompt, sentimentPrompt, themesPrompt } from './prompts/analyse.ts';
 import { readBy, type Task } from './structured.ts';
-
-export const sentiments = ['positive', 'negative', 'neutral', 'mixed'] as const;
-export type Sentiment = (typeof sentiments)[number];
 
 export const analysisTypes = ['sentiment', 'themes', 'summary'] as const;
 export type AnalysisType = (typeof analysisTypes)[number];

@@ -1,5 +1,6 @@
 import type { AiStore } from '../stores/postgres/ai.ts';
-import { sentiments, type AnalysisType, type Conclusion, type Sentiment } from './analyses.ts';
+import { sentiments, type Sentiment } from '../domain/sentiment.ts';
+import type { AnalysisType, Conclusion } from './analyses.ts';
 
 type SentimentCounts = Record<Sentiment, number>;
 

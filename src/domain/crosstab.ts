@@ -1,5 +1,6 @@
 import { validationProblem, type Finding } from '../errors.ts';
 import { associationOf } from './chi-square.ts';
+import { findingFilter, findingKindOf, type KnownFindings } from './finding-variables.ts';
 import type { Category, Dimension } from './questions/contract.ts';
 import { registry } from './questions/registry.ts';
 import type { SurveyWithQuestions } from './survey.ts';
@@ -59,8 +60,12 @@ function headsOf(categories: readonly Category[], totals: ReadonlyMap<number, nu
   return categories.map((category) => ({ ...category, total: totals.get(category.code) ?? 0 })).filter(({ total, isHidden }) => total > 0 || isHidden !== true);
 }
 
-/** Reads `questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX or RANKING; option values may hold colons. */
-export function parseFilter(survey: SurveyWithQuestions, text: string): { dimension: Dimension; code: number } | Finding {
+/**
+ * Reads `questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX or RANKING; option values may hold colons. Where
+ * findings are given, also a filter by them.
+ */
+export function parseFilter(survey: SurveyWithQuestions, text: string, findings?: KnownFindings): { dimension: Dimension; code: number } | Finding {
+  if (findings && findingKindOf(text) !== undefined) return findingFilter(survey, text, findings);
   const at = text.indexOf(':');
   const question = survey.questions.find((item) => !item.isHidden && item.id === text.slice(0, Math.max(0, at)));
   if (at < 0 || !question) return { path: '', message: 'must be questionId:optionValue with a question of this survey' };

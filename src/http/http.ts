@@ -119,7 +119,7 @@ function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limi
       stream: stores.stream, shards: stores.shards.all,
       record: (actorId, revived) => void people.audit.record({ actor: { userId: actorId, keyId: null }, action: 'dead-letters.replayed', objectKind: 'service', objectId: 'intake', details: { revived } }),
     }),
-    ...analyticsRoutes({ totals, crosstab, surveys }),
+    ...analyticsRoutes({ totals, crosstab, surveys, findings: stores.findings }),
     ...exportRoutes({ exports: stores.exports, files: stores.exportFiles, surveys, now, newId: id }),
     ...publicRoutes({ actors, translations: stores.translations, now }),
     ...translationRoutes({ surveys, translations: stores.translations, audit: people.audit, now }),

@@ -114,6 +114,7 @@ function outboxHandlers({ stores, core }: JobsOptions, exportJobs: ExportJobs): 
         await stores.deliveries.markSurveyDeleted(surveyId);
         await core.uploads.removeOfSurvey(surveyId);
         await stores.responses.eraseSurvey(surveyId);
+        await stores.findings.removeOfSurvey(surveyId);
         await stores.intake.forget(surveyId);
       },
     ],
@@ -132,6 +133,7 @@ function tasks({ stores, core }: JobsOptions, outbox: Pick<Outbox, 'purge' | 'me
       },
     },
     { name: 'erase deleted responses for good', everyMs: hourMs, run: async () => void (await stores.responses.eraseDeleted()) },
+    { name: 'remove findings of deleted responses and of former analyses', everyMs: hourMs, run: () => stores.findings.sweep(core.now()) },
     { name: 'delete responses whose time is over', everyMs: 600_000, run: async () => void (await core.erasing.eraseExpired()) },
     {
       name: 'forget what was stored long ago', everyMs: 60_000,

@@ -1,12 +1,16 @@
+import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Settings } from '../settings.ts';
 import { createClickHouse } from './clickhouse/client.ts';
 import { createCrosstabStore } from './clickhouse/crosstab.ts';
+import { createFindingTable } from './clickhouse/findings.ts';
 import { migrateClickHouse } from './clickhouse/migrate.ts';
 import { createResponseStore } from './clickhouse/responses.ts';
 import { createTotalsStore } from './clickhouse/totals.ts';
 import { createExportFiles } from './files.ts';
+import { createFindings } from './findings.ts';
+import { createAiFindingRows } from './postgres/ai-findings.ts';
 import { createPostgres } from './postgres/client.ts';
 import { createExportStore } from './postgres/exports.ts';
 import { migratePostgres } from './postgres/migrate.ts';
@@ -74,6 +78,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     responses: createResponseStore({ clickhouse, ...placement }),
     totals: createTotalsStore({ clickhouse, ...placement }),
     crosstab: createCrosstabStore({ clickhouse, ...placement }),
+    findings: createFindings({ rows: createAiFindingRows(sql), table: createFindingTable({ clickhouse, ...placement }), newId: () => newId() }),
     live: createLiveStream(liveRedis),
     messages,
     liveNews: createLiveNews(messages),

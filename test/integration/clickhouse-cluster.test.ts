@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '../../src/ids.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { createFindingTable } from '../../src/stores/clickhouse/findings.ts';
 import { migrateClickHouse } from '../../src/stores/clickhouse/migrate.ts';
 import { createResponseStore } from '../../src/stores/clickhouse/responses.ts';
 import { text } from '../../src/stores/clickhouse/query/literals.ts';
@@ -38,11 +39,14 @@ test('on a cluster the schema is made on every server: replicated rows, and a ta
   await migrateClickHouse(clickhouse, { cluster: 'main-cluster' });
   const parsed = await Promise.all(statements.map(formatted));
   const changes = parsed.filter((statement) => !statement.startsWith('INSERT'));
-  assert.deepEqual(changes.map((statement) => /^CREATE (DATABASE|TABLE)/.exec(statement)?.[1]), ['DATABASE', 'TABLE', 'TABLE', 'TABLE']);
+  assert.deepEqual(changes.map((statement) => /^CREATE (DATABASE|TABLE)/.exec(statement)?.[1]), ['DATABASE', 'TABLE', 'TABLE', 'TABLE', 'TABLE', 'TABLE']);
   for (const statement of changes) assert.match(statement, /ON CLUSTER `main-cluster`/);
-  const [, , local = '', distributed = ''] = changes;
+  const [, , local = '', distributed = '', findings = '', allFindings = ''] = changes;
   assert.match(local, /responses_local.*ENGINE = ReplicatedReplacingMergeTree\('\/clickhouse\/tables\/\{shard\}\/[^']+', '\{replica\}', version, is_deleted\).*replicated_deduplication_window = 10000/);
   assert.match(distributed, new RegExp(`ENGINE = Distributed\\('main-cluster', '${database.clickhouse.database}', 'responses_local', cityHash64\\(response_id\\)\\)`));
+  // Beside the responses that they are of.
+  assert.match(findings, /findings_local.*ENGINE = ReplicatedMergeTree\('\/clickhouse\/tables\/\{shard\}\/[^']+\/findings', '\{replica\}'\)/);
+  assert.match(allFindings, new RegExp(`ENGINE = Distributed\\('main-cluster', '${database.clickhouse.database}', 'findings_local', cityHash64\\(response_id\\)\\)`));
 });
 
 test('on a cluster new columns reach the rows first, then the table over them', async () => {
@@ -62,4 +66,15 @@ test('on a cluster erasing works on the rows of every server', async () => {
   const parsed = await Promise.all(statements.map(formatted));
   assert.match(parsed[0] ?? '', /^ALTER TABLE \S+responses_local ON CLUSTER c \(?DELETE WHERE/);
   assert.match(parsed[1] ?? '', /^OPTIMIZE TABLE \S+responses_local ON CLUSTER c PARTITION ID '202601' FINAL/);
+});
+
+test('on a cluster findings are stored before the reply, and go on the server that has their response', async () => {
+  const { clickhouse, statements } = recordStatements();
+  const table = createFindingTable({ clickhouse, cluster: 'c' });
+  const [surveyId, edition, responseId, questionId] = [newId(), newId(), newId(), newId()];
+  await table.insert({ surveyId, edition }, [{ responseId, questionId, values: ['mixed'] }]);
+  await table.removeDeleted();
+  const [insert = '', removal = ''] = await Promise.all(statements.map(formatted));
+  assert.match(insert, /^INSERT INTO \S+\.findings .*distributed_foreground_insert = 1/s);
+  assert.match(removal, /^ALTER TABLE \S+findings_local ON CLUSTER c \(?DELETE WHERE .*IN \(SELECT response_id FROM \S+responses_local WHERE is_deleted = 1\)/);
 });

@@ -11,6 +11,9 @@ import { contestedMoments, covers } from '../../src/stores/clickhouse/counting/c
 import { collectHead } from '../../src/stores/clickhouse/counting/head.ts';
 import { decodeCursor, encodeCursor } from '../../src/stores/clickhouse/query/cursor.ts';
 import { double, instant, text, uuid, whole } from '../../src/stores/clickhouse/query/literals.ts';
+import { dimensionWords } from '../../src/stores/clickhouse/query/dimension.ts';
+import { conditionsOf } from '../../src/stores/clickhouse/query/selection.ts';
+import type { Dimension } from '../../src/domain/questions/contract.ts';
 import { schemaFiles, schemaStatement } from '../../src/stores/clickhouse/migrate.ts';
 
 test('a text in a statement ends nowhere but at its own quote', () => {
@@ -130,4 +133,48 @@ test('every placeholder of the schema is filled in, on one server and on a clust
     for (const file of files) assert.doesNotMatch(schemaStatement(await readFile(assetPath(`src/stores/clickhouse/schema/${file}`), 'utf8'), names, placement), /\{\{/);
   }
   assert.throws(() => schemaStatement('{{unknown}}', names, {}), /unknown/);
+});
+
+const surveyId = '0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d10';
+const edition = '0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d11';
+const questionId = '0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d12';
+const category = (code: number, value = `v${code}`) => ({ code, value, text: value });
+const columnOf = (slot: number): string => `c${slot}`;
+const found = (categories: Dimension['categories'], of: string | null): Dimension => ({ categories, source: { kind: 'finding', edition, questionId: of } });
+const conditionOf = (dimension: Dimension, code: number): string => {
+  const { key, whole: condition } = conditionsOf({ surveyId, conditions: [{ dimension, code }] }, columnOf, 'd.findings');
+  assert.equal(key, `survey_id = toUUID('${surveyId}')`);
+  return condition.slice(`${key} AND `.length);
+};
+
+test('conditions on answers are read from the code columns alone', () => {
+  const categories = [category(1), category(2), category(17)];
+  assert.equal(conditionOf({ categories, source: { kind: 'code', slot: 3 } }, 2), 'c3 = 2');
+  assert.equal(conditionOf({ categories, source: { kind: 'bits', slots: [3, 4] } }, 17), 'bitTest(c4, 0)');
+  assert.equal(conditionOf({ categories, source: { kind: 'bits', slots: [3] } }, 17), '0');
+  assert.equal(conditionOf({ categories, source: { kind: 'first', items: [{ slot: 5, code: 2 }] } }, 2), 'c5 = 1');
+  const words = (source: Dimension['source']) => {
+    const { words, codesOf } = dimensionWords({ categories, source }, columnOf, { table: 'd.findings', surveyId });
+    return [words, codesOf(['a', 'b'].slice(0, words.length))];
+  };
+  const only = "arrayIntersect([toUInt32(a)], CAST([1, 2, 17], 'Array(UInt32)'))";
+  assert.deepEqual(words({ kind: 'code', slot: 3 }), [['c3'], only]);
+  assert.deepEqual(words({ kind: 'first', items: [{ slot: 5, code: 2 }] }), [['toUInt16(multiIf(c5 = 1, 2, 0))'], only]);
+  assert.deepEqual(words({ kind: 'bits', slots: [3, 4] }), [
+    ['bitAnd(c3, toUInt16(3))', 'bitAnd(c4, toUInt16(1))'],
+    'arrayConcat(arrayMap(bit -> toUInt32(bit + 1), bitPositionsToArray(a)), arrayMap(bit -> toUInt32(bit + 17), bitPositionsToArray(b)))',
+  ]);
+});
+
+test('a condition on a finding asks its edition for the responses, by a text that ends nowhere but at its own quote', () => {
+  const place = `response_id GLOBAL IN (SELECT response_id FROM d.findings WHERE survey_id = toUUID('${surveyId}') AND edition = toUUID('${edition}') AND value = `;
+  assert.equal(conditionOf(found([category(1), category(2, "it's \\")], null), 2), `${place}'it\\'s \\\\')`);
+  assert.equal(conditionOf(found([category(1)], questionId), 1), `${place}'v1' AND question_id = toUUID('${questionId}'))`);
+  assert.equal(conditionOf(found([category(1)], null), 9), '0');
+});
+
+test('findings are crossed as options of a question with several answers are', () => {
+  const { words } = dimensionWords(found([category(1), category(16), category(18)], null), columnOf, { table: 'd.findings', surveyId });
+  const bare = words.map((word) => word.replace(/response_id GLOBAL IN \(SELECT .*? AND value = '(v\d+)'\)/g, '$1'));
+  assert.deepEqual(bare, ['toUInt16(0 + (v1) * 1 + (v16) * 32768)', 'toUInt16(0 + (v18) * 2)']);
 });

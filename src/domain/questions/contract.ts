@@ -137,7 +137,9 @@ export interface Dimension {
     /** every option whose bit is set: a response can fall into several categories */
     | { kind: 'bits'; slots: readonly number[] }
     /** the option ranked first: of these (position, option code) pairs the one whose position holds 1 */
-    | { kind: 'first'; items: readonly { slot: number; code: number }[] };
+    | { kind: 'first'; items: readonly { slot: number; code: number }[] }
+    /** every value that an analysis found in the answers to a question, or (null) to any: a response can fall into several categories */
+    | { kind: 'finding'; edition: string; questionId: string | null };
 }
 
 /** How a cell of an export follows from a stored response. A cell is empty where there is no answer. */

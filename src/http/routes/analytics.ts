@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { interpretCrosstab, parseFilter } from '../../domain/crosstab.ts';
+import { findingDimension, findingKindOf, type KnownFindings } from '../../domain/finding-variables.ts';
 import type { Dimension } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { visibleQuestions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound, validationProblem, type Finding } from '../../errors.ts';
 import type { CrosstabStore } from '../../stores/clickhouse/crosstab.ts';
 import type { Condition, TotalsStore } from '../../stores/clickhouse/totals.ts';
+import type { FindingStore } from '../../stores/findings.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { analyseQuestion, analyseSurvey } from '../survey-analytics.ts';
 import { endField, flagField, invertedMessage, isInverted, startField } from '../query.ts';
@@ -16,7 +18,11 @@ export interface AnalyticsRoutesDeps {
   totals: TotalsStore;
   crosstab: CrosstabStore;
   surveys: Pick<SurveyStore, 'load'>;
+  findings: Pick<FindingStore, 'named'>;
 }
+
+const findingsText = 'After an analysis by AI also `sentiment:positive` (negative, neutral, mixed) and `theme:name`, or of one question `sentiment:questionId:positive` and `theme:questionId:name`; ' +
+  'they hold where the last finished analysis found it in any, or that, answer.';
 
 const filterText = z.string().min(3).max(1000);
 
@@ -26,17 +32,17 @@ const analyticsQuery = z
     endDate: endField.optional(),
     isComplete: flagField.optional(),
     filter: z.union([filterText.transform((text) => [text]), z.array(filterText).max(20)]).default([])
-      .describe('`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; repeatable, all must hold'),
+      .describe('`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; repeatable, all must hold. ' + findingsText),
   })
   .refine((query) => !isInverted(query), invertedMessage);
 
 const crosstabBody = z
   .strictObject({
-    questionId1: z.string().describe('The question in the rows'),
-    questionId2: z.string().describe('The question in the columns'),
+    questionId1: z.string().describe('The question in the rows; after an analysis by AI also `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId`'),
+    questionId2: z.string().describe('The question in the columns; or a finding, as in the rows'),
     rowId1: z.string().optional().describe('MATRIX: the row; RANKING: the item'),
     rowId2: z.string().optional(),
-    filters: z.array(filterText).max(20).default([]),
+    filters: z.array(filterText).max(20).default([]).describe('As `filter` of the statistics'),
     startDate: startField.optional(),
     endDate: endField.optional(),
     isComplete: z.boolean().optional(),
@@ -57,7 +63,8 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       handle: async ({ params, query }) => {
         const survey = await load(params['surveyId'] ?? '');
         const { startDate, endDate, isComplete } = query;
-        return ok(await analyseSurvey(deps.totals, survey, { filters: conditions(survey, query.filter, 'filter'), startDate, endDate, isComplete }));
+        const filters = conditions({ survey, known: await deps.findings.named(survey.id, query.filter) }, query.filter, 'filter');
+        return ok(await analyseSurvey(deps.totals, survey, { filters, startDate, endDate, isComplete }));
       },
     }),
     route({
@@ -68,7 +75,8 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
         const question = visibleQuestions(survey).find((item) => item.id === params['questionId']);
         if (!question) throw notFound('question');
         const { startDate, endDate, isComplete } = query;
-        return ok(await analyseQuestion(deps.totals, question, { filters: conditions(survey, query.filter, 'filter'), startDate, endDate, isComplete }));
+        const filters = conditions({ survey, known: await deps.findings.named(survey.id, query.filter) }, query.filter, 'filter');
+        return ok(await analyseQuestion(deps.totals, question, { filters, startDate, endDate, isComplete }));
       },
     }),
     route({
@@ -78,11 +86,12 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       handle: async ({ params, body }) => {
         const survey = await load(params['surveyId'] ?? '');
         const findings: Finding[] = [];
-        const rows = dimension(survey, { id: body.questionId1, row: body.rowId1, path: 'questionId1' }, findings);
-        const columns = dimension(survey, { id: body.questionId2, row: body.rowId2, path: 'questionId2' }, findings);
+        const scope = { survey, known: await deps.findings.named(survey.id, [body.questionId1, body.questionId2, ...body.filters]) };
+        const rows = dimension(scope, { id: body.questionId1, row: body.rowId1, path: 'questionId1' }, findings);
+        const columns = dimension(scope, { id: body.questionId2, row: body.rowId2, path: 'questionId2' }, findings);
         if (!rows || !columns) throw validationProblem(findings);
         const counted = await deps.crosstab.countCrosstab({
-          surveyId: survey.id, rows, columns, filters: conditions(survey, body.filters, 'filters'), startDate: body.startDate, endDate: body.endDate, isComplete: body.isComplete,
+          surveyId: survey.id, rows, columns, filters: conditions(scope, body.filters, 'filters'), startDate: body.startDate, endDate: body.endDate, isComplete: body.isComplete,
         });
         return ok(interpretCrosstab({ rows, columns, ...counted }));
       },
@@ -90,22 +99,28 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
   ];
 }
 
-function dimension(survey: SurveyWithQuestions, { id, row, path }: { id: string; row: string | undefined; path: string }, findings: Finding[]): Dimension | undefined {
+interface Scope {
+  survey: SurveyWithQuestions;
+  known: KnownFindings;
+}
+
+function variable({ survey, known }: Scope, id: string, row: string | undefined): Dimension | string {
+  if (findingKindOf(id) !== undefined) return row === undefined ? findingDimension(survey, id, known) : 'has no rows';
   const question = visibleQuestions(survey).find((item) => item.id === id);
-  if (!question) {
-    findings.push({ path, message: 'is not a question of this survey' });
-    return undefined;
-  }
-  const found = registry[question.type].dimension(question, row);
+  return question ? registry[question.type].dimension(question, row) : 'is not a question of this survey';
+}
+
+function dimension(scope: Scope, { id, row, path }: { id: string; row: string | undefined; path: string }, findings: Finding[]): Dimension | undefined {
+  const found = variable(scope, id, row);
   if (typeof found !== 'string') return found;
   findings.push({ path, message: found });
   return undefined;
 }
 
-function conditions(survey: SurveyWithQuestions, texts: readonly string[], path: string): Condition[] {
+function conditions({ survey, known }: Scope, texts: readonly string[], path: string): Condition[] {
   const findings: Finding[] = [];
   const found = texts.flatMap((text, index) => {
-    const parsed = parseFilter(survey, text);
+    const parsed = parseFilter(survey, text, known);
     if (!('message' in parsed)) return [parsed];
     findings.push({ path: `${path}.${index}`, message: parsed.message });
     return [];

@@ -4,6 +4,7 @@ import type { Providers } from '../../ai/providers.ts';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { providerNames } from '../../ai/providers.ts';
+import type { FindingStore } from '../../stores/findings.ts';
 import { isOfSurvey, type AiJob, type AiJobStatus, type AiStore, type SurveyJob } from '../../stores/postgres/ai.ts';
 import type { ScheduledTask } from '../schedule.ts';
 import type { Workers } from '../workers.ts';
@@ -15,6 +16,7 @@ export interface AiJobsDeps extends Omit<AnalyseDeps, 'store'>, GenerateDeps {
   providers: Providers;
   /** Resolves when all responses accepted by now can be read. */
   settled(surveyId: string): Promise<void>;
+  findings: Pick<FindingStore, 'publish'>;
   workers: Pick<Workers, 'work' | 'add'>;
   sweepUsage(): Promise<void>;
   /** For those who watch; may be lost. */
@@ -81,7 +83,9 @@ async function analysed(deps: AiJobsDeps, job: SurveyJob, signal: AbortSignal): 
   const [survey, provider] = await Promise.all([deps.surveys.load(job.surveyId), providerOf(deps, job)]);
   if (!survey?.aiEnabled) throw new Problem('AI_DISABLED');
   await deps.settled(job.surveyId);
-  return analyse({ ...deps, store: telling(deps, job.surveyId) }, { job, type: typeOf(job.request['analysisType']), survey, provider, signal });
+  const conclusion = await analyse({ ...deps, store: telling(deps, job.surveyId) }, { job, type: typeOf(job.request['analysisType']), survey, provider, signal });
+  // Together with the job's end this makes the new edition the one that is read.
+  return conclusion ?? { edition: await deps.findings.publish(job, signal) };
 }
 
 const generated = async (deps: AiJobsDeps, job: AiJob, signal: AbortSignal) => generate(deps, { job, provider: await providerOf(deps, job), signal });

@@ -12,7 +12,7 @@ export function startAi({ settings, stores, core, secrets, workers, log }: Pick<
   const { providers, usage } = createAi({ settings, stored: createAiSettingsStore(stores.sql), secrets, guard, sql: stores.sql, redis: stores.sharedRedis, patienceMs: Infinity, log });
   const { batchSize, batchDelayMs, isAnonymising } = settings.ai;
   return startAiJobs({
-    store: createAiStore(stores.sql), surveys: stores.surveys, responses: stores.responses, providers, settled: core.reading.settled, workers, log, batchSize, batchDelayMs, isAnonymising,
+    store: createAiStore(stores.sql), surveys: stores.surveys, responses: stores.responses, providers, settled: core.reading.settled, findings: stores.findings, workers, log, batchSize, batchDelayMs, isAnonymising,
     tell: stores.liveNews.publishJobProgress, actors: core.actors, now: core.now, newId: () => newId(), sweepUsage: async () => void (await usage.sweep()),
   });
 }

@@ -50,20 +50,23 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
   const columns = createCodeColumns(clickhouse);
   return {
     async countCrosstab(query: CrosstabQuery): Promise<CrosstabCounts> {
-      if (slotsOf(query.rows).length === 0 || slotsOf(query.columns).length === 0) return { ...collectCounts([]), ...(query.weight ? { weighted: collectWeights([]) } : {}) };
+      if (isEmpty(query.rows) || isEmpty(query.columns)) return { ...collectCounts([]), ...(query.weight ? { weighted: collectWeights([]) } : {}) };
       const selection = { surveyId: query.surveyId, startDate: query.startDate, endDate: query.endDate, isComplete: query.isComplete, conditions: query.filters };
       const slots = [...slotsOf(query.rows), ...slotsOf(query.columns), ...(query.weight?.kind === 'number' ? [query.weight.presence] : []), ...selectionSlots(selection)];
       const columnOf = await columnNames(columns, slots);
       const scope = {
-        clickhouse, surveyId: query.surveyId, conditions: conditionsOf(selection, columnOf), timeoutMs: countTimeoutMs,
+        clickhouse, surveyId: query.surveyId, conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')), timeoutMs: countTimeoutMs,
         columns: ['is_complete', 'numbers', 'metadata', ...existingColumns(slots, columnOf)],
       };
-      const { rows } = await runScans(scope, [{ isAdditive: true, statement: (source) => crosstabStatement(query, source, columnOf) }]);
+      const { rows } = await runScans(scope, [{ isAdditive: true, statement: (source) => crosstabStatement(query, source, { columnOf, findings: clickhouse.table('findings') }) }]);
       const cells = sumCells(rows[0] ?? []);
       return { ...collectCounts(cells), ...(query.weight ? { weighted: collectWeights(cells) } : {}) };
     },
   };
 }
+
+/** No response can fall into any category. */
+const isEmpty = (dimension: Dimension): boolean => (dimension.source.kind === 'finding' ? dimension.categories.length === 0 : slotsOf(dimension).length === 0);
 
 export type CrosstabStore = ReturnType<typeof createCrosstabStore>;
 
@@ -71,8 +74,9 @@ export type CrosstabStore = ReturnType<typeof createCrosstabStore>;
  * Cells and totals in one pass: every group is spread over its codes and, in either direction, over "all". Groups outside the table
  * are spread over nothing; a WHERE would be asked of every response instead of every group.
  */
-function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: string, columnOf: ColumnOf): string {
-  const [down, across] = [dimensionWords(rows, columnOf), dimensionWords(columns, columnOf)];
+function crosstabStatement({ surveyId, rows, columns, weight }: CrosstabQuery, source: string, { columnOf, findings }: { columnOf: ColumnOf; findings: string }): string {
+  const wordsOf = (dimension: Dimension) => dimensionWords(dimension, columnOf, { table: findings, surveyId });
+  const [down, across] = [wordsOf(rows), wordsOf(columns)];
   const [rowNames, columnNames] = [down.words.map((_, index) => `r${index}`), across.words.map((_, index) => `k${index}`)];
   const words = [...down.words.map((word, index) => `${word} AS r${index}`), ...across.words.map((word, index) => `${word} AS k${index}`)];
   const { value, isUsable } = weightTerms(weight, columnOf);

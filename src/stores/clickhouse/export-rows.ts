@@ -56,7 +56,7 @@ export function createExportRows({ clickhouse, cluster, isRush = () => false }: 
   const table = clickhouse.table('responses');
   const within = (bounds: Bounds) => () => (isRush() ? rushBounds : bounds);
   const here = (own: Readonly<Record<string, number | string>>) => (isRush() ? { ...own, ...rushSettings } : own);
-  const conditionsFor = async (selection: Selection) => conditionsOf(selection, await columnNames(columns, selectionSlots(selection)));
+  const conditionsFor = async (selection: Selection) => conditionsOf(selection, await columnNames(columns, selectionSlots(selection)), clickhouse.table('findings'));
   const statement = (shown: string, condition: string) => `SELECT ${shown} FROM ${table} FINAL WHERE ${condition} ORDER BY submitted_at, response_id`;
   return {
     /**

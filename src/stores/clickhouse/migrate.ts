@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { assetPath } from '../../assets.ts';
 import type { ClickHouse } from './client.ts';
 import { codeColumnDefinitions, codeColumnStep } from './code-columns.ts';
-import { onCluster, type Placement } from './placement.ts';
+import { onCluster, storedUnder, type Placement } from './placement.ts';
 import { name, text } from './query/literals.ts';
 
 /**
@@ -25,16 +25,20 @@ export async function migrateClickHouse(clickhouse: ClickHouse, placement: Place
 }
 
 /** A schema file with its placeholders filled in for this database and placement. */
-export function schemaStatement(template: string, clickhouse: Pick<ClickHouse, 'database' | 'table'>, { cluster }: Placement): string {
+export function schemaStatement(template: string, clickhouse: Pick<ClickHouse, 'database' | 'table'>, placement: Placement): string {
+  const { cluster } = placement;
   const isCluster = cluster !== undefined;
   const values: Record<string, string> = {
-    storage_table: clickhouse.table(isCluster ? 'responses_local' : 'responses'),
+    storage_table: storedUnder(clickhouse, placement, 'responses'),
     table: clickhouse.table('responses'),
+    findings_storage: storedUnder(clickhouse, placement, 'findings'),
+    findings: clickhouse.table('findings'),
     database: text(clickhouse.database),
     cluster: text(cluster ?? ''),
     on_cluster: isCluster ? onCluster(cluster) : '',
     code_columns: codeColumnDefinitions(0, codeColumnStep).join(', '),
     engine: isCluster ? `ReplicatedReplacingMergeTree(${replicaOf(clickhouse, 'responses', true)}, version, is_deleted)` : 'ReplacingMergeTree(version, is_deleted)',
+    findings_engine: isCluster ? `ReplicatedMergeTree(${replicaOf(clickhouse, 'findings', true)})` : 'MergeTree',
     deduplication: isCluster
       ? 'replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800'
       : 'non_replicated_deduplication_window = 10000',

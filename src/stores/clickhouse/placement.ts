@@ -10,9 +10,17 @@ export interface Placement {
   cluster?: string | undefined;
 }
 
+/** What an analysis found lies where its responses do. */
+type RowTable = 'responses' | 'findings';
+
 /** The table that holds rows, as written in statements that change it on every server. */
-export function storageTable(clickhouse: ClickHouse, { cluster }: Placement): string {
-  return cluster === undefined ? clickhouse.table('responses') : `${clickhouse.table('responses_local')} ${onCluster(cluster)}`;
+export function storageTable(clickhouse: ClickHouse, placement: Placement, table: RowTable = 'responses'): string {
+  return placement.cluster === undefined ? clickhouse.table(table) : `${storedUnder(clickhouse, placement, table)} ${onCluster(placement.cluster)}`;
+}
+
+/** What a server calls its own rows. */
+export function storedUnder(clickhouse: Pick<ClickHouse, 'table'>, { cluster }: Placement, table: RowTable): string {
+  return clickhouse.table(cluster === undefined ? table : `${table}_local`);
 }
 
 /** Every table that must learn of a new column, in the order in which they must. */

@@ -40,7 +40,7 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
   const columns = createCodeColumns(clickhouse, { cluster });
   const table = clickhouse.table('responses');
 
-  const conditionsFor = async (selection: Selection) => conditionsOf(selection, await columnNames(columns, selectionSlots(selection)));
+  const conditionsFor = async (selection: Selection) => conditionsOf(selection, await columnNames(columns, selectionSlots(selection)), clickhouse.table('findings'));
   const columnsToRead = async (codeColumns: number | undefined): Promise<string> =>
     recordColumns(codeColumns === undefined ? undefined : Math.min(codeColumns, await columns.existing(codeColumns)));
 
@@ -101,7 +101,7 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
   async function count(selection: Selection): Promise<{ total: number; complete: number }> {
     const slots = selectionSlots(selection);
     const columnOf = await columnNames(columns, slots);
-    const scope = { clickhouse, surveyId: selection.surveyId, conditions: conditionsOf(selection, columnOf), columns: ['is_complete', ...existingColumns(slots, columnOf)], timeoutMs: countTimeoutMs };
+    const scope = { clickhouse, surveyId: selection.surveyId, conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')), columns: ['is_complete', ...existingColumns(slots, columnOf)], timeoutMs: countTimeoutMs };
     return collectCount((await runScans(scope, [countScan])).rows[0] ?? []);
   }
 }

@@ -41,7 +41,7 @@ export function createTotalsStore({ clickhouse }: { clickhouse: ClickHouse } & P
       const slots = [...selectionSlots(selection), ...plans.flatMap(({ plan }) => planSlots(plan))];
       const columnOf = await columnNames(columns, slots);
       const scope: ScanScope = {
-        clickhouse, surveyId, conditions: conditionsOf(selection, columnOf), timeoutMs: countTimeoutMs,
+        clickhouse, surveyId, conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')), timeoutMs: countTimeoutMs,
         columns: ['is_complete', 'duration_ms', ...existingColumns(slots, columnOf)],
       };
       const planned = scansOf(plans.map(({ plan }) => plan), columnOf);

@@ -1,9 +1,10 @@
 import { bitsPerWord, type Dimension } from '../../../domain/questions/contract.ts';
+import { hasFinding, type FindingPlace } from './findings.ts';
 import { whole } from './literals.ts';
 import type { ColumnOf } from './selection.ts';
 
 /**
- * A dimension, of at least one code position, as raw words to group by, and the codes that a group of words stands for. Grouping the words as they are stored and
+ * A dimension, of at least one code position or finding, as raw words to group by, and the codes that a group of words stands for. Grouping the words as they are stored and
  * taking them apart afterwards keeps questions with many answers as cheap as those with one.
  */
 export interface DimensionWords {
@@ -13,8 +14,10 @@ export interface DimensionWords {
   codesOf(names: readonly string[]): string;
 }
 
-export function dimensionWords({ categories, source }: Dimension, columnOf: ColumnOf): DimensionWords {
+export function dimensionWords({ categories, source }: Dimension, columnOf: ColumnOf, findings: FindingPlace): DimensionWords {
   const known = categories.map(({ code }) => code);
+  const bitsOf: DimensionWords['codesOf'] = (names) =>
+    `arrayConcat(${names.map((word, index) => `arrayMap(bit -> toUInt32(bit + ${index * bitsPerWord + 1}), bitPositionsToArray(${word}))`).join(', ')})`;
   const only = (expression: string): string => `arrayIntersect([toUInt32(${expression})], ${codeList(known)})`;
   switch (source.kind) {
     case 'code':
@@ -22,11 +25,20 @@ export function dimensionWords({ categories, source }: Dimension, columnOf: Colu
     case 'bits':
       return {
         words: source.slots.map((slot, index) => `bitAnd(${columnOf(slot)}, toUInt16(${wordMask(known, index)}))`),
-        codesOf: (names) => `arrayConcat(${names.map((word, index) => `arrayMap(bit -> toUInt32(bit + ${index * bitsPerWord + 1}), bitPositionsToArray(${word}))`).join(', ')})`,
+        codesOf: bitsOf,
       };
     case 'first':
       return { words: [firstRanked(source.items, columnOf)], codesOf: ([word = '']) => only(word) };
+    case 'finding':
+      return { words: findingWords(categories.map(({ code, value }) => ({ code, condition: hasFinding(source, value, findings) }))), codesOf: bitsOf };
   }
+}
+
+/** Findings as bits, as if they were the options of a question with several answers. */
+function findingWords(found: readonly { code: number; condition: string }[]): string[] {
+  const words = Array.from({ length: Math.ceil(Math.max(...found.map(({ code }) => code)) / bitsPerWord) }, (): string[] => []);
+  for (const { code, condition } of found) words[Math.floor((code - 1) / bitsPerWord)]?.push(`(${condition}) * ${1 << ((code - 1) % bitsPerWord)}`);
+  return words.map((bits) => `toUInt16(${['0', ...bits].join(' + ')})`);
 }
 
 function codeList(codes: readonly number[]): string {

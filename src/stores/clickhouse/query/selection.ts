@@ -1,5 +1,6 @@
 import { bitsPerWord, type Dimension } from '../../../domain/questions/contract.ts';
 import type { CodeColumns } from '../code-columns.ts';
+import { hasFinding, type FindingPlace } from './findings.ts';
 import { instant, uuid, whole } from './literals.ts';
 
 /** Responses that have this code in this dimension. */
@@ -37,14 +38,16 @@ export interface Conditions {
   whole: string;
 }
 
-export function conditionsOf(selection: Selection, columnOf: ColumnOf): Conditions {
+/** `findings`: the table of what analyses found. */
+export function conditionsOf(selection: Selection, columnOf: ColumnOf, findings: string): Conditions {
   const { surveyId, startDate, endDate, isComplete, conditions } = selection;
   const key = all([
     `survey_id = ${uuid(surveyId)}`,
     startDate === undefined ? '' : `submitted_at >= ${instant(startDate)}`,
     endDate === undefined ? '' : `submitted_at < ${instant(endDate)}`,
   ]);
-  return { key, whole: all([key, isComplete === undefined ? '' : `is_complete = ${isComplete ? 1 : 0}`, ...(conditions ?? []).map((condition) => hasCode(condition, columnOf))]) };
+  const holds = (condition: Condition): string => hasCode(condition, columnOf, { table: findings, surveyId });
+  return { key, whole: all([key, isComplete === undefined ? '' : `is_complete = ${isComplete ? 1 : 0}`, ...(conditions ?? []).map(holds)]) };
 }
 
 /** The code columns by these positions that exist. */
@@ -56,16 +59,25 @@ export function all(conditions: readonly string[]): string {
   return conditions.filter((condition) => condition !== '').join(' AND ');
 }
 
+/** The code positions that a dimension looks at; none if it looks at findings. */
 export function slotsOf({ source }: Dimension): readonly number[] {
-  if (source.kind === 'code') return [source.slot];
-  return source.kind === 'bits' ? source.slots : source.items.map((item) => item.slot);
+  switch (source.kind) {
+    case 'code':
+      return [source.slot];
+    case 'bits':
+      return source.slots;
+    case 'first':
+      return source.items.map((item) => item.slot);
+    case 'finding':
+      return [];
+  }
 }
 
 export function selectionSlots({ conditions }: Pick<Selection, 'conditions'>): number[] {
   return (conditions ?? []).flatMap(({ dimension }) => slotsOf(dimension));
 }
 
-function hasCode({ dimension: { source }, code }: Condition, columnOf: ColumnOf): string {
+function hasCode({ dimension: { source, categories }, code }: Condition, columnOf: ColumnOf, findings: FindingPlace): string {
   switch (source.kind) {
     case 'code':
       return `${columnOf(source.slot)} = ${whole(code)}`;
@@ -76,6 +88,10 @@ function hasCode({ dimension: { source }, code }: Condition, columnOf: ColumnOf)
     case 'first': {
       const item = source.items.find((candidate) => candidate.code === code);
       return item === undefined ? '0' : `${columnOf(item.slot)} = 1`;
+    }
+    case 'finding': {
+      const category = categories.find((candidate) => candidate.code === code);
+      return category === undefined ? '0' : hasFinding(source, category.value, findings);
     }
   }
 }

@@ -1,0 +1,69 @@
+import type { Finding } from '../errors.ts';
+import type { Category, Dimension } from './questions/contract.ts';
+import { registry } from './questions/registry.ts';
+import { sentiments } from './sentiment.ts';
+import { visibleQuestions, type Question, type SurveyWithQuestions } from './survey.ts';
+
+export const findingKinds = ['sentiment', 'theme'] as const;
+export type FindingKind = (typeof findingKinds)[number];
+
+/** What the last finished analysis of a kind found. An edition never changes; the next analysis makes another. */
+export interface Findings {
+  edition: string;
+  /** All values that were found, the most frequent first. */
+  values: readonly string[];
+}
+
+/** By kind; what was never analysed is missing. */
+export type KnownFindings = Partial<Record<FindingKind, Findings>>;
+
+/** A database asks for each theme by itself. */
+const themesAtMost = 300;
+const questionForm = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?::|$)/i;
+
+/** The kind of finding that a variable's or a filter's name begins with. */
+export function findingKindOf(name: string): FindingKind | undefined {
+  return findingKinds.find((kind) => name === kind || name.startsWith(`${kind}:`));
+}
+
+/** Whether analyses read the answers: what is counted by its words is a free text, addresses and names of files are not. */
+export function isOpen(question: Question): boolean {
+  return registry[question.type].countPlan(question).requests.some((request) => request.kind === 'text' && request.by === 'words');
+}
+
+/** Reads `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId` as a variable. A string says why it cannot be one. */
+export function findingDimension(survey: SurveyWithQuestions, name: string, known: KnownFindings): Dimension | string {
+  const { dimension, rest } = read(survey, name, known);
+  if (dimension === undefined) return rest;
+  if (rest !== '') return 'is not a question of this survey';
+  return dimension.categories.length > themesAtMost ? `has more than ${themesAtMost} themes; a filter can name any of them` : dimension;
+}
+
+/** Reads `sentiment:positive`, `theme:name`, or the same with a question as `sentiment:questionId:positive`. */
+export function findingFilter(survey: SurveyWithQuestions, text: string, known: KnownFindings): { dimension: Dimension; code: number } | Finding {
+  const { dimension, rest } = read(survey, text, known);
+  if (dimension === undefined) return { path: '', message: rest };
+  const category = dimension.categories.find(({ value }) => value === rest);
+  return category ? { dimension, code: category.code } : { path: '', message: 'names nothing that the analysis found' };
+}
+
+/** `rest`: what follows the variable's name; without a dimension why there is none. */
+function read(survey: SurveyWithQuestions, name: string, known: KnownFindings): { dimension?: Dimension; rest: string } {
+  const kind = findingKindOf(name);
+  if (kind === undefined) return { rest: 'is no finding of an analysis' };
+  const after = name.slice(kind.length + 1);
+  const questionId = questionForm.exec(after)?.[1] ?? null;
+  const question = visibleQuestions(survey).find(({ id }) => id === questionId);
+  if (questionId !== null && !question) return { rest: 'is not a question of this survey' };
+  if (question && !isOpen(question)) return { rest: 'is a question whose answers are not analysed' };
+  const found = known[kind];
+  if (!found) return { rest: `needs a finished analysis of the survey (analysisType "${kind === 'theme' ? 'themes' : kind}")` };
+  const source = { kind: 'finding', edition: found.edition, questionId } as const;
+  return { dimension: { categories: categoriesOf(kind, found), source }, rest: questionId === null ? after : after.slice(questionId.length + 1) };
+}
+
+/** Of themes only those that somebody spoke of are shown. */
+function categoriesOf(kind: FindingKind, { values }: Findings): Category[] {
+  const shown = kind === 'sentiment' ? sentiments : values;
+  return shown.map((value, index) => ({ code: index + 1, value, text: value, ...(kind === 'theme' && { isHidden: true }) }));
+}

@@ -1,0 +1,65 @@
+import type { FoundValues } from '../postgres/ai-findings.ts';
+import type { ClickHouse } from './client.ts';
+import { storageTable, storedUnder, type Placement } from './placement.ts';
+import { instant, uuid, whole } from './query/literals.ts';
+
+interface Edition {
+  surveyId: string;
+  edition: string;
+}
+
+const deleteTimeoutMs = 30 * 60_000;
+const editionsAtOnce = 500;
+const deletedAtOnce = 10_000;
+
+/** Findings of analyses beside the responses, where both can be counted together. */
+export function createFindingTable({ clickhouse, ...placement }: { clickhouse: ClickHouse } & Placement) {
+  const table = clickhouse.table('findings');
+  const deletion = `ALTER TABLE ${storageTable(clickhouse, placement, 'findings')} DELETE WHERE`;
+  const isDeleted = `response_id GLOBAL IN (SELECT response_id FROM ${clickhouse.table('responses')} WHERE is_deleted = 1)`;
+  const remove = (condition: string, settings = '') => clickhouse.command(`${deletion} ${condition} SETTINGS mutations_sync = 2${settings}`, { timeoutMs: deleteTimeoutMs });
+  return {
+    /** Adds to an edition. What is added twice, by a connection that broke, counts once all the same. */
+    async insert({ surveyId, edition }: Edition, found: readonly FoundValues[]): Promise<void> {
+      const lines = found.flatMap(({ responseId, questionId, values }) => values.map((value) => JSON.stringify([surveyId, edition, value, questionId, responseId])));
+      if (lines.length === 0) return;
+      const settings = placement.cluster === undefined ? '' : 'SETTINGS distributed_foreground_insert = 1 ';
+      await clickhouse.insert(`INSERT INTO ${table} (survey_id, edition, value, question_id, response_id) ${settings}FORMAT JSONCompactEachRow`, [Buffer.from(lines.join('\n'))]);
+    },
+
+    /** The values of an edition, the most frequent first. */
+    async values({ surveyId, edition }: Edition): Promise<string[]> {
+      const rows = await clickhouse.select<[string]>(`SELECT value FROM ${table} WHERE survey_id = ${uuid(surveyId)} AND edition = ${uuid(edition)} GROUP BY value ORDER BY count() DESC, value`);
+      return rows.map(([value]) => value);
+    },
+
+    /** Editions to which nothing was added since. */
+    async editions(before: Date): Promise<string[]> {
+      const rows = await clickhouse.select<[string]>(`SELECT edition FROM ${table} GROUP BY edition HAVING max(written_at) < ${instant(before)}`, { timeoutMs: deleteTimeoutMs });
+      return rows.map(([edition]) => edition);
+    },
+
+    async removeEditions(editions: readonly string[]): Promise<void> {
+      for (let from = 0; from < editions.length; from += editionsAtOnce) await remove(`edition IN (${editions.slice(from, from + editionsAtOnce).map(uuid).join(', ')})`);
+    },
+
+    removeOfSurvey: (surveyId: string): Promise<void> => remove(`survey_id = ${uuid(surveyId)}`),
+
+    /** Responses with findings that are deleted, in pieces. */
+    async *deleted(): AsyncGenerator<string[]> {
+      for (let last: string | undefined; ; ) {
+        const beyond = last === undefined ? '' : ` AND response_id > ${uuid(last)}`;
+        const rows = await clickhouse.select<[string]>(`SELECT DISTINCT response_id FROM ${table} WHERE ${isDeleted}${beyond} ORDER BY response_id LIMIT ${whole(deletedAtOnce)}`, { timeoutMs: deleteTimeoutMs });
+        if (rows.length > 0) yield rows.map(([responseId]) => responseId);
+        if (rows.length < deletedAtOnce) return;
+        last = rows.at(-1)?.[0];
+      }
+    },
+
+    /** Removes what deleted responses have left behind. A response and its findings lie on one shard: every server asks its own rows. */
+    removeDeleted: (): Promise<void> =>
+      remove(`response_id IN (SELECT response_id FROM ${storedUnder(clickhouse, placement, 'responses')} WHERE is_deleted = 1)`, ', allow_nondeterministic_mutations = 1'),
+  };
+}
+
+export type FindingTable = ReturnType<typeof createFindingTable>;

@@ -1,0 +1,67 @@
+import { findingKindOf, findingKinds, type FindingKind, type KnownFindings } from '../domain/finding-variables.ts';
+import type { FindingTable } from './clickhouse/findings.ts';
+import type { AiFindingRows } from './postgres/ai-findings.ts';
+
+export interface FindingsDeps {
+  /** Where analyses keep what they found. */
+  rows: AiFindingRows;
+  /** Where it can be counted. */
+  table: FindingTable;
+  newId(): string;
+}
+
+/** An edition that nobody adds to for so long belongs to a finished analysis, or to one that never ends. */
+const unfinishedForMs = 3_600_000;
+
+/** What analyses found, as variables of analytics. */
+export function createFindings({ rows, table, newId }: FindingsDeps) {
+  const find = async (surveyId: string, kind: FindingKind) => {
+    const edition = await rows.lastEdition(surveyId, kind);
+    return edition === undefined ? undefined : { edition, values: kind === 'sentiment' ? [] : await table.values({ surveyId, edition }) };
+  };
+  return {
+    /** The findings that these filters or variables name. */
+    async named(surveyId: string, names: readonly string[]): Promise<KnownFindings> {
+      const known: KnownFindings = {};
+      for (const kind of findingKinds) {
+        const found = names.some((name) => findingKindOf(name) === kind) ? await find(surveyId, kind) : undefined;
+        if (found) known[kind] = found;
+      }
+      return known;
+    },
+
+    /** Writes all findings of a topic into a new edition, and gives its name; it is read once its analysis is finished. */
+    async publish(topic: { surveyId: string; topic: string }, signal: AbortSignal): Promise<string> {
+      const edition = newId();
+      for await (const page of rows.pages(topic)) {
+        signal.throwIfAborted();
+        await table.insert({ surveyId: topic.surveyId, edition }, page);
+      }
+      return edition;
+    },
+
+    removeOfResponses: rows.removeOfResponses,
+
+    async removeOfSurvey(surveyId: string): Promise<void> {
+      await rows.removeOfSurvey(surveyId);
+      await table.removeOfSurvey(surveyId);
+    },
+
+    /** Removes editions that nobody reads, and what is left of deleted responses: an analysis may have met one while it was deleted. */
+    async sweep(nowMs: number): Promise<void> {
+      const old = await table.editions(new Date(nowMs - unfinishedForMs));
+      if (old.length > 0) {
+        const kept = await rows.keptEditions();
+        await table.removeEditions(old.filter((edition) => !kept.has(edition)));
+      }
+      let hasDeleted = false;
+      for await (const responseIds of table.deleted()) {
+        await rows.removeOfResponses(responseIds);
+        hasDeleted = true;
+      }
+      if (hasDeleted) await table.removeDeleted();
+    },
+  };
+}
+
+export type FindingStore = ReturnType<typeof createFindings>;

@@ -1,0 +1,54 @@
+import type { FindingKind } from '../../domain/finding-variables.ts';
+import { withPostgres, type Sql } from './client.ts';
+
+/** What was found in one answer. */
+export interface FoundValues {
+  responseId: string;
+  questionId: string;
+  /** A sentiment, or themes. */
+  values: string[];
+}
+
+const pageRows = 5000;
+const analysisTypes: Readonly<Record<FindingKind, string>> = { sentiment: 'sentiment', theme: 'themes' };
+
+/** The findings of analyses as a whole; see AiStore for those of a job. */
+export function createAiFindingRows(sql: Sql) {
+  return {
+    /** All findings of a topic, page by page. */
+    async *pages({ surveyId, topic }: { surveyId: string; topic: string }): AsyncGenerator<FoundValues[]> {
+      for (let last: FoundValues | undefined; ; ) {
+        const beyond = last === undefined ? sql`` : sql`AND (response_id, question_id) > (${last.responseId}, ${last.questionId})`;
+        const page = await sql<FoundValues[]>`
+          SELECT response_id AS "responseId", question_id AS "questionId", coalesce(finding->'themes', jsonb_build_array(finding->'sentiment')) AS values
+          FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} ${beyond} ORDER BY response_id, question_id LIMIT ${pageRows}`;
+        if (page.length > 0) yield page;
+        if (page.length < pageRows) return;
+        last = page.at(-1);
+      }
+    },
+
+    /** The edition of the newest finished analysis of a kind. */
+    lastEdition: (surveyId: string, kind: FindingKind): Promise<string | undefined> =>
+      withPostgres(async () => (await sql<{ edition: string }[]>`
+        SELECT result->>'edition' AS edition FROM ai_jobs
+        WHERE survey_id = ${surveyId} AND status = 'COMPLETED' AND request->>'analysisType' = ${analysisTypes[kind]} AND jsonb_exists(result, 'edition') ORDER BY updated_at DESC, id DESC LIMIT 1`)[0]?.edition),
+
+    /** The editions that may be read: of every survey and kind the newest, and the one before for queries that began with it. */
+    keptEditions: async (): Promise<Set<string>> => {
+      const rows = await sql<{ edition: string }[]>`
+        SELECT edition FROM (
+          SELECT result->>'edition' AS edition, row_number() OVER (PARTITION BY survey_id, request->>'analysisType' ORDER BY ai_jobs.updated_at DESC, ai_jobs.id DESC) AS age
+          FROM ai_jobs JOIN surveys ON surveys.id = survey_id WHERE ai_jobs.status = 'COMPLETED' AND deleted_at IS NULL AND jsonb_exists(result, 'edition')) editions
+        WHERE age <= 2`;
+      return new Set(rows.map(({ edition }) => edition));
+    },
+
+    removeOfResponses: (responseIds: readonly string[]): Promise<void> =>
+      withPostgres(async () => void (await sql`DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[])`)),
+
+    removeOfSurvey: async (surveyId: string): Promise<void> => void (await sql`DELETE FROM ai_findings WHERE survey_id = ${surveyId}`),
+  };
+}
+
+export type AiFindingRows = ReturnType<typeof createAiFindingRows>;
