@@ -33,7 +33,7 @@ const bitsDimension = (...slots: number[]): Dimension => ({ categories: [], sour
 
 test('the schema can be brought up to date again and by two processes at once', async () => {
   await Promise.all([migrateClickHouse(clickhouse), migrateClickHouse(clickhouse)]);
-  assert.deepEqual(await clickhouse.select<[string]>(`SELECT DISTINCT name FROM ${clickhouse.table('schema_migrations')}`), [['001_responses.sql']]);
+  assert.deepEqual(await clickhouse.select<[string]>(`SELECT DISTINCT name FROM ${clickhouse.table('schema_migrations')} ORDER BY name`), [['001_responses.sql'], ['002_findings.sql']]);
 });
 
 test('a stored response is found with everything that was sent', async () => {
