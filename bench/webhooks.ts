@@ -11,10 +11,11 @@ import { createPostgres } from '../src/stores/postgres/client.ts';
 import { createDeliveryStore, type NewDelivery } from '../src/stores/postgres/webhook-deliveries.ts';
 import { startReceiver as startTimedReceiver, type Receiver as TimedReceiver } from '../test/support/webhook-receiver.ts';
 import { machineLine, option } from './support/machine.ts';
+import { cpuSeconds } from './support/processor-time.ts';
 import { startBenchService, type BenchService } from './support/service.ts';
 
 /**
- * Deliveries a second, from rows in Postgres to the receiver and back into the log, beside a loop of bare `fetch` calls with as many at once
+ * Deliveries a second and a second of processor time, from rows in Postgres to the receiver and back into the log, beside a loop of bare `fetch` calls with as many at once
  * and bodies of the same size. The receiver, all stores and the loop share the machine. Rounds of both take turns, and the middle one counts.
  * Then the time from an event to its arrival at an endpoint, alone and beside one that hangs with 10,000 deliveries waiting.
  * `--deliveries N` a round (default 6000), `--endpoints N` (default 4).
@@ -44,10 +45,24 @@ try {
   rmSync(dataDir, { recursive: true, force: true });
 }
 
+interface Rate {
+  perSecond: number;
+  /** Of the process that sends. */
+  perCpuSecond: number;
+}
+
+function perSecond(rate: Rate): number {
+  return rate.perSecond;
+}
+
+function perCpuSecond(rate: Rate): number {
+  return rate.perCpuSecond;
+}
+
 async function compare({ client }: BenchService, count: number) {
   const hooks = [];
   for (let n = 0; n < count; n += 1) hooks.push(await client.create('/webhooks', { url: `http://127.0.0.1:${receiver.port}/hook`, events: ['response.completed'] }));
-  const [bare, ours, batched]: [number[], number[], number[]] = [[], [], []];
+  const [bare, ours, batched]: [Rate[], Rate[], Rate[]] = [[], [], []];
   for (let round = 0; round < rounds; round += 1) {
     bare.push(await fetchLoop(count * socketsPerEndpoint));
     ours.push(await deliver(hooks.map((hook) => hook.id)));
@@ -55,9 +70,15 @@ async function compare({ client }: BenchService, count: number) {
   for (const hook of hooks) await client.put(`/webhooks/${hook.id}`, { batch: true });
   batched.push(await deliver(hooks.map((hook) => hook.id), 100));
   for (const hook of hooks) await client.remove(`/webhooks/${hook.id}`);
-  const [bareRate, ourRate] = [middle(bare), middle(ours)];
-  const result = { fetchPerSecond: bareRate, deliveriesPerSecond: ourRate, ratio: Number((ourRate / bareRate).toFixed(2)), batchedEventsPerSecond: middle(batched) };
-  console.log(`${count} endpoint(s): bare fetch ${bareRate}/s, deliveries ${ourRate}/s (${result.ratio} of it), in batches ${result.batchedEventsPerSecond} events/s`);
+  const [bareRate, ourRate] = [middle(bare.map(perSecond)), middle(ours.map(perSecond))];
+  const [bareACore, oursACore] = [middle(bare.map(perCpuSecond)), middle(ours.map(perCpuSecond))];
+  const result = {
+    fetchPerSecond: bareRate, deliveriesPerSecond: ourRate, ratio: Number((ourRate / bareRate).toFixed(2)), fetchPerCpuSecond: bareACore, deliveriesPerCpuSecond: oursACore,
+    batchedEventsPerSecond: middle(batched.map(perSecond)),
+  };
+  console.log(
+    `${count} endpoint(s): bare fetch ${bareRate}/s (${bareACore} a second of its processor time), deliveries ${ourRate}/s (${oursACore}): ${result.ratio} of it, in batches ${result.batchedEventsPerSecond} events/s`,
+  );
   return result;
 }
 
@@ -95,19 +116,19 @@ async function p99(client: BenchService['client'], webhookId: string, receiver: 
   return times.sort((one, other) => one - other)[Math.floor(isolationSamples * 0.99) - 1] ?? 0;
 }
 
-async function fetchLoop(atOnce: number): Promise<number> {
+async function fetchLoop(atOnce: number): Promise<Rate> {
   const body = JSON.stringify({ event: 'response.completed', timestamp: new Date().toISOString(), data: { surveyId: newId(), responseId: newId() } });
   const headers = { 'content-type': 'application/json', 'webhook-id': newId(), 'webhook-timestamp': '1700000000', 'webhook-signature': `v1,${randomBytes(32).toString('base64')}` };
   let left = deliveries;
-  const startedAt = performance.now();
+  const [startedAt, spent] = [performance.now(), cpuSeconds(process.pid)];
   await Promise.all(Array.from({ length: atOnce }, async () => {
     while ((left -= 1) >= 0) await (await fetch(`http://127.0.0.1:${receiver.port}/bare`, { method: 'POST', headers, body })).arrayBuffer();
   }));
-  return Math.round(deliveries / ((performance.now() - startedAt) / 1000));
+  return { perSecond: Math.round(deliveries / ((performance.now() - startedAt) / 1000)), perCpuSecond: Math.round(deliveries / (cpuSeconds(process.pid) - spent)) };
 }
 
 /** Writes the rows first, due a little later, so that their writing is not part of the time. */
-async function deliver(webhookIds: readonly string[], perRequest = 1): Promise<number> {
+async function deliver(webhookIds: readonly string[], perRequest = 1): Promise<Rate> {
   const sql = createPostgres(service.peerDatabaseUrl, { log: createLog('warn') });
   const store = createDeliveryStore(sql);
   const total = deliveries * (perRequest > 1 ? 2 : 1);
@@ -117,7 +138,7 @@ async function deliver(webhookIds: readonly string[], perRequest = 1): Promise<n
   if (Date.now() > dueAt.getTime()) throw new Error('the rows were not written in time');
   const before = await receiver.received();
   await until(async () => (await receiver.received()) > before, 10);
-  const startedAt = performance.now();
+  const [startedAt, spent] = [performance.now(), cpuSeconds(service.pid)];
   const first = rows[0];
   if (!first) throw new Error('nothing to deliver');
   await until(async () => {
@@ -126,7 +147,7 @@ async function deliver(webhookIds: readonly string[], perRequest = 1): Promise<n
   }, 20);
   const seconds = (performance.now() - startedAt) / 1000;
   await sql.end();
-  return Math.round(total / seconds);
+  return { perSecond: Math.round(total / seconds), perCpuSecond: Math.round(total / (cpuSeconds(service.pid) - spent)) };
 }
 
 function rowsFor(webhookIds: readonly string[], count: number, dueAt: Date): NewDelivery[] {
