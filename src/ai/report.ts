@@ -35,6 +35,12 @@ export interface ReportBasis {
   summary: Summary | undefined;
 }
 
+/** What is stored of a report. */
+export interface ReportContent extends Pick<ReportBasis, 'head'> {
+  report: Report;
+  figures: readonly QuestionFigures[];
+}
+
 /** A report as it is drawn on paper. */
 export interface ReportDocument extends Pick<ReportBasis, 'survey' | 'head' | 'figures'> {
   report: Report;

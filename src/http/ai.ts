@@ -30,13 +30,10 @@ export function aiRoutes({ settings, stores, core, jobs, secrets, log, drawRepor
     ...aiGenerationRoutes({ store, jobs, providers: ai.providers, surveys: stores.surveys, ...clock }),
     ...aiAnalysisRoutes({ store, providers: ai.providers, jobs, access, surveys: stores.surveys, isAnonymising: settings.ai.isAnonymising, ...clock }),
     ...aiSuggestionRoutes({
-      providers: ai.providers, surveys: stores.surveys, actors: core.actors, suggestions: createSuggestionStore(stores.sql), hasAnswers: core.reading.hasAnswers, ...clock,
+      store, jobs, providers: ai.providers, surveys: stores.surveys, actors: core.actors, suggestions: createSuggestionStore(stores.sql), hasAnswers: core.reading.hasAnswers, ...clock,
     }),
-    ...aiTranslationRoutes({ providers: ai.providers, surveys: stores.surveys, translations: stores.translations, now: clock.now }),
-    ...aiReportRoutes({
-      providers: ai.providers, surveys: stores.surveys, totals: stores.totals, analyses: createAiStore(stores.sql), reports: createReportStore(stores.sql), draw: drawReport,
-      isAnonymising: settings.ai.isAnonymising, ...clock,
-    }),
+    ...aiTranslationRoutes({ store, jobs, providers: ai.providers, surveys: stores.surveys, newId: clock.newId }),
+    ...aiReportRoutes({ store, jobs, providers: ai.providers, surveys: stores.surveys, totals: stores.totals, reports: createReportStore(stores.sql), draw: drawReport, newId: clock.newId }),
     ...aiConversationRoutes({ providers: ai.providers, conversations: createConversationStore(stores.sql), surveys: stores.surveys, actors: core.actors, ...clock }),
     ...aiSettingsRoutes({ ...ai, stored, secrets, guard, audit: createAudit(stores.sql, log) }),
     ...aiUsageRoutes({ usage: ai.usage }),

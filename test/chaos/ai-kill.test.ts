@@ -28,7 +28,11 @@ describe('an analysis by AI', () => {
     stores = await startEmbeddedStores({ dataDir, need: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('error'), env: process.env });
     ai = await startAiProvider();
     ai.delayMs = 200;
-    ai.answer = ({ user }) => ({ answers: JSON.parse(user[0] ?? '{}').answers.map(({ n }: { n: number }) => ({ n, sentiment: 'positive' })) });
+    ai.answer = ({ user }) => {
+      const { answers: given, strings, to } = JSON.parse(user[0] ?? '{}');
+      if (strings) return { strings: strings.map(({ n, text }: { n: number; text: string }) => ({ n, text: `${to}: ${text}` })) };
+      return { answers: given.map(({ n }: { n: number }) => ({ n, sentiment: 'positive' })) };
+    };
     await start();
   });
   after(async () => {
@@ -70,5 +74,23 @@ describe('an analysis by AI', () => {
     const replies = await Promise.all(Array.from({ length: 20 }, () => client.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType: 'sentiment', provider: 'openai' } })));
     assert.ok(replies.every(({ status }) => status === 200));
     assert.equal(ai.calls.length - before, 1);
+  });
+
+  it('and a translation too: after kill -9 it goes on by itself with what is not stored', async () => {
+    const { id } = await client.create('/surveys', { title: 'Canteen' });
+    const languages = ['es', 'fr', 'de', 'it', 'pt', 'nl', 'pl', 'ru', 'ja', 'ko', 'ar', 'he'];
+    ai.calls.length = 0;
+    const sent = () => ai.calls.map(({ user }) => String(JSON.parse(user[0] ?? '{}').to));
+    const asked = client.call('POST', `/ai/surveys/${id}/translate`, { body: { languages, provider: 'openai' } }).catch(() => undefined);
+    await eventually(() => assert.ok(ai.calls.length >= 5), 30_000);
+    await service.kill();
+    await asked;
+    const before = sent();
+    assert.ok(before.length < languages.length, 'it was not over when it was killed');
+    await start();
+    await eventually(async () => assert.deepEqual((await client.get(`/surveys/${id}/translations`)).filter(({ language }: any) => language !== 'en').map(({ language }: any) => language).sort(), [...languages].sort()), 60_000);
+    assert.deepEqual([...new Set(sent())].sort(), [...languages].sort());
+    const underWay = new Set(before.slice(-4));
+    assert.deepEqual(sent().filter((to, at, all) => all.indexOf(to) !== at && !underWay.has(to)), [], 'only what was under way goes out again');
   });
 });

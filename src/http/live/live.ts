@@ -11,7 +11,7 @@ import type { Principal } from '../principal.ts';
 import type { OpenBody } from '../reply.ts';
 import type { Route } from '../route.ts';
 import { liveRoutes } from '../routes/live.ts';
-import { analyseSurvey } from '../survey-analytics.ts';
+import { analyseSurvey } from '../../stores/survey-analytics.ts';
 import { createAnalyticsPushes } from './analytics-pushes.ts';
 import { openEventStream } from './event-stream.ts';
 import { createFeed } from './feed.ts';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { analysisTypes, topicOf, type AnalysisType } from '../../ai/analyses.ts';
 import type { Providers } from '../../ai/providers.ts';
 import { readResult } from '../../ai/results.ts';
+import { surveyWorkOf } from '../../ai/survey-work.ts';
 import { Problem, notFound } from '../../errors.ts';
 import { isOfSurvey, type AiJob, type AiStore, type SurveyJob } from '../../stores/postgres/ai.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -83,6 +84,7 @@ function cancelRoute(deps: AiAnalysisRoutesDeps): Route {
 
 async function resultOf(deps: AiAnalysisRoutesDeps, job: AiJob, paging: { page: number; limit: number }): Promise<unknown> {
   if (!isOfSurvey(job)) return presentGenerated(deps, job.id);
+  if (surveyWorkOf(job)) return deps.store.resultOf(job.id);
   return (await readResult(deps.store, { surveyId: job.surveyId, topic: job.topic, type: typeOf(job), ...paging })).data;
 }
 

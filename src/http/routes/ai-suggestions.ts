@@ -1,20 +1,22 @@
 import { z } from 'zod';
 import type { SurveyActors } from '../../actors/surveys.ts';
-import { optimiseQuestionTask } from '../../ai/optimise-question.ts';
 import type { Providers } from '../../ai/providers.ts';
-import { ask } from '../../ai/structured.ts';
+import { surveyWorkJob } from '../../ai/survey-work.ts';
 import type { questionChangeBody } from '../../domain/question-definition.ts';
 import { changeBack, changeOf, dropsOptions, isSameWording, wordingOf, type Wording } from '../../domain/suggestion.ts';
 import { visibleQuestions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
 import { Problem, conflict, notFound } from '../../errors.ts';
+import type { AiStore } from '../../stores/postgres/ai.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import type { StoredSuggestion, SuggestionStatus, SuggestionStore } from '../../stores/postgres/ai-suggestions.ts';
+import { presentSuggestion as present, type StoredSuggestion, type SuggestionStatus, type SuggestionStore } from '../../stores/postgres/ai-suggestions.ts';
+import { answered as answeredByJob, type AiWaitingDeps } from '../ai-waiting.ts';
 import type { Principal } from '../principal.ts';
 import { ok, route, type Route } from '../route.ts';
-import { providerSchema, suggestionSchema, suggestionsSchema } from '../schemas/ai.ts';
+import { acceptedJobSchema, providerSchema, suggestionSchema, suggestionsSchema } from '../schemas/ai.ts';
 import { editQuestion } from './questions.ts';
 
-export interface AiSuggestionRoutesDeps {
+export interface AiSuggestionRoutesDeps extends AiWaitingDeps {
+  store: Pick<AiStore, 'join' | 'find' | 'resultOf'>;
   providers: Providers;
   surveys: Pick<SurveyStore, 'load'>;
   actors: Pick<SurveyActors, 'change'>;
@@ -24,7 +26,6 @@ export interface AiSuggestionRoutesDeps {
   newId(): string;
 }
 
-const withinMs = 60_000;
 const ofQuestion = { tag: 'AI', access: { kind: 'survey', right: 'edit', by: 'questionId' }, limit: 'api' } as const;
 const ofSuggestion = { tag: 'AI', access: { kind: 'survey', right: 'edit', by: 'suggestionId' }, limit: 'api', reply: suggestionSchema, replyStatus: 200 } as const;
 
@@ -32,23 +33,21 @@ export function aiSuggestionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
   return [optimiseRoute(deps), ...decisionRoutes(deps)];
 }
 
-function optimiseRoute({ providers, surveys, suggestions, newId }: AiSuggestionRoutesDeps): Route {
+function optimiseRoute(deps: AiSuggestionRoutesDeps): Route {
   return route({
-    ...ofQuestion, method: 'POST', path: '/ai/questions/{questionId}/optimize', summary: 'Find out how a question could be better', reply: suggestionsSchema, replyStatus: 200,
-    description: 'Suggestions are kept until they are decided one by one; those of the question that nobody decided make room. A question without faults gets none.',
+    ...ofQuestion, method: 'POST', path: '/ai/questions/{questionId}/optimize', summary: 'Find out how a question could be better', reply: z.union([suggestionsSchema, acceptedJobSchema]), replyStatus: 200,
+    description:
+      'Suggestions are kept until they are decided one by one; those of the question that nobody decided make room. A question without faults gets none. ' +
+      'What takes longer than 20 seconds, and what waits for the limits a minute, goes on behind a 202 reply with a `jobId`; equal work that is already going on is joined.',
     isBodyOptional: true, body: z.strictObject({ provider: providerSchema.optional() }),
     handle: async ({ params, body, survey: head, principal }) => {
       if (!head.aiEnabled) throw new Problem('AI_DISABLED');
-      const survey = await surveys.load(head.id);
+      const survey = await deps.surveys.load(head.id);
       if (!survey) throw notFound('survey');
       const question = questionOf(survey, params['questionId'] ?? '');
-      const provider = await providers.pick(body.provider, { userId: principal.userId, surveyId: survey.id });
-      const { value } = await ask(provider, optimiseQuestionTask(question, survey), AbortSignal.timeout(withinMs));
-      const made = value.map(({ aspect, problem, ...suggestion }): StoredSuggestion => ({
-        id: newId(), surveyId: survey.id, questionId: question.id, aspect, problem, suggestion, basis: wordingOf(question), applied: null, status: 'PENDING',
-      }));
-      await suggestions.replaceOpen(question.id, made);
-      return ok({ suggestions: made.map(present) });
+      const { name: provider, models } = await deps.providers.pick(body.provider);
+      const job = surveyWorkJob({ work: 'optimise', version: survey.version, model: models.low, request: { questionId: question.id, provider } });
+      return answeredByJob(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, ...job }, async ({ id }) => ok(await deps.store.resultOf(id)));
     },
   });
 }
@@ -167,8 +166,4 @@ function questionOf(survey: SurveyWithQuestions, id: string): Question {
   const question = visibleQuestions(survey).find((candidate) => candidate.id === id);
   if (!question) throw notFound('question');
   return question;
-}
-
-function present({ id, aspect, problem, suggestion: { text, options }, status }: StoredSuggestion) {
-  return { id, aspect, problem, suggestion: { text, ...(options && { options: options.map((option) => option.text) }) }, status };
 }

@@ -9,7 +9,7 @@ import type { CrosstabStore } from '../../stores/clickhouse/crosstab.ts';
 import type { Condition, TotalsStore } from '../../stores/clickhouse/totals.ts';
 import type { FindingStore } from '../../stores/findings.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { analyseQuestion, analyseSurvey } from '../survey-analytics.ts';
+import { analyseQuestion, analyseSurvey } from '../../stores/survey-analytics.ts';
 import { endField, flagField, invertedMessage, isInverted, startField } from '../query.ts';
 import { ok, route, type Route } from '../route.ts';
 import { crosstabSchema, questionStatisticSchema, surveyAnalyticsSchema } from '../schemas/analytics.ts';

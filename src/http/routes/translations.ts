@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { describeTranslation, directionOf, readTranslation, translationLanguages } from '../../domain/translation.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound, validationProblem } from '../../errors.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import type { TranslationStore } from '../../stores/postgres/translations.ts';
+import { wordingHash, type TranslationStore } from '../../stores/postgres/translations.ts';
 import { ok, route, type Route } from '../route.ts';
 import { translationListItemSchema, translationSchema } from '../schemas/surveys.ts';
 
@@ -29,11 +28,6 @@ const body = z
 
 const common = { tag: 'Translations', limit: 'api' } as const;
 const [read, edit] = [{ kind: 'survey', right: 'read', by: 'id' }, { kind: 'survey', right: 'edit', by: 'id' }] as const;
-
-/** Short, as it only tells one wording from another. */
-export function wordingHash(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
-}
 
 /** The texts of a survey in other languages, by hand. */
 export function translationRoutes(deps: TranslationRoutesDeps): Route[] {

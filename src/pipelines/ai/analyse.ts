@@ -3,8 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { analyses, concludeTask, type AnalysisType, type Conclusion, type Summary } from '../../ai/analyses.ts';
 import { createAnonymiser } from '../../ai/anonymise.ts';
 import type { Provider } from '../../ai/provider.ts';
-import { ask, type Asked, type Task } from '../../ai/structured.ts';
-import { Problem } from '../../errors.ts';
+import { ask } from '../../ai/structured.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import type { ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { AiStore, SurveyJob } from '../../stores/postgres/ai.ts';
@@ -27,8 +26,6 @@ export interface Analysis {
 }
 
 const themesShown = 60;
-/** A provider at its limit is waited for; after so many waits in a row it is a failure. */
-const mostWaits = 20;
 /** Texts of one call together, in characters; a longer answer is cut. */
 const mostText = 60_000;
 const longestAnswer = 8000;
@@ -78,10 +75,10 @@ async function conclude({ store }: AnalyseDeps, { job, survey, provider, signal 
   while (notes.length > notesAtOnce) {
     const shorter: string[] = [];
     for (let start = 0; start < notes.length; start += notesAtOnce)
-      shorter.push((await patiently(provider, concludeTask(survey.title, notes.slice(start, start + notesAtOnce)), signal)).value.summary);
+      shorter.push((await ask(provider, concludeTask(survey.title, notes.slice(start, start + notesAtOnce)), signal)).value.summary);
     notes = shorter;
   }
-  return { basis, conclusion: (await patiently(provider, concludeTask(survey.title, notes), signal)).value };
+  return { basis, conclusion: (await ask(provider, concludeTask(survey.title, notes), signal)).value };
 }
 
 async function unknownOf(store: AnalyseDeps['store'], job: SurveyJob, answers: readonly OpenAnswer[]): Promise<OpenAnswer[]> {
@@ -112,17 +109,6 @@ async function sendBatch({ store, isAnonymising }: AnalyseDeps, { job, type, pro
   const anonymise = isAnonymising ? createAnonymiser() : (text: string) => text;
   const sent = batch.map(({ question, text }) => ({ question, text: anonymise(text).slice(0, longestAnswer) }));
   const known = type === 'themes' ? (await store.themes(job, themesShown)).map(({ name }) => name) : [];
-  const { value } = await patiently(provider, analyses[type](sent, known), signal);
+  const { value } = await ask(provider, analyses[type](sent, known), signal);
   await store.saveFindings(job, job.id, batch.map(({ responseId, questionId, digest }, index) => ({ responseId, questionId, digest, finding: value[index] })));
-}
-
-async function patiently<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<Asked<T>> {
-  for (let waits = 0; ; waits += 1) {
-    try {
-      return await ask(provider, task, signal);
-    } catch (error) {
-      if (!(error instanceof Problem) || error.code !== 'AI_RATE_LIMITED' || waits >= mostWaits) throw error;
-      await pause((error.retryAfterSeconds ?? 30) * 1000, undefined, { signal });
-    }
-  }
 }

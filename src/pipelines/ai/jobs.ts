@@ -1,6 +1,8 @@
 import { analysisTypes, type AnalysisType } from '../../ai/analyses.ts';
+import { patient } from '../../ai/patient.ts';
 import type { Provider } from '../../ai/provider.ts';
 import type { Providers } from '../../ai/providers.ts';
+import { surveyWorkOf, type SurveyWork } from '../../ai/survey-work.ts';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { providerNames } from '../../ai/providers.ts';
@@ -10,8 +12,11 @@ import type { ScheduledTask } from '../schedule.ts';
 import type { Workers } from '../workers.ts';
 import { analyse, type AnalyseDeps } from './analyse.ts';
 import { generate, type GenerateDeps } from './generate.ts';
+import { optimise, type OptimiseDeps } from './optimise.ts';
+import { writeReport, type ReportDeps } from './report.ts';
+import { translate, type TranslateDeps } from './translate.ts';
 
-export interface AiJobsDeps extends Omit<AnalyseDeps, 'store'>, GenerateDeps {
+export interface AiJobsDeps extends Omit<AnalyseDeps, 'store'>, GenerateDeps, TranslateDeps, Omit<ReportDeps, 'analyses'>, OptimiseDeps {
   store: AiStore;
   providers: Providers;
   /** Resolves when all responses accepted by now can be read. */
@@ -65,7 +70,7 @@ async function work(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): Pro
   }, beatMs);
   try {
     const signal = AbortSignal.any([cancelled.signal, stopping]);
-    const result = isOfSurvey(job) ? await analysed(deps, job, signal) : await generated(deps, job, signal);
+    const result = await done(deps, job, signal);
     await store.complete(job.id, result);
   } catch (error) {
     if (stopping.aborted) return await store.release(job.id);
@@ -77,6 +82,23 @@ async function work(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): Pro
     clearInterval(beat);
     await tellEnd(deps, job.id).catch((error: unknown) => log.debug({ err: error, aiJobId: job.id }, 'the end of an AI job was not told'));
   }
+}
+
+function done(deps: AiJobsDeps, job: AiJob, signal: AbortSignal): Promise<unknown> {
+  if (!isOfSurvey(job)) return generated(deps, job, signal);
+  const work = surveyWorkOf(job);
+  return work ? worked(deps, { job, work }, signal) : analysed(deps, job, signal);
+}
+
+/** Work on the survey itself; gives what is replied. */
+async function worked(deps: AiJobsDeps, { job, work }: { job: SurveyJob; work: SurveyWork }, signal: AbortSignal): Promise<unknown> {
+  const [survey, provider] = await Promise.all([deps.surveys.load(job.surveyId), providerOf(deps, job)]);
+  if (!survey?.aiEnabled) throw new Problem('AI_DISABLED');
+  const order = { job, survey, provider, signal };
+  if (work === 'report') return writeReport({ ...deps, analyses: deps.store }, order);
+  if (work === 'optimise') return optimise(deps, { ...order, questionId: job.request['questionId'] ?? '' });
+  const store = telling(deps, job.surveyId);
+  return translate(deps, { ...order, languages: (job.request['languages'] ?? '').split(','), report: (progress) => store.touch(job.id, progress) });
 }
 
 async function analysed(deps: AiJobsDeps, job: SurveyJob, signal: AbortSignal): Promise<unknown> {
@@ -112,6 +134,6 @@ function typeOf(text: string | undefined): AnalysisType {
   return analysisTypes.find((type) => type === text) ?? 'sentiment';
 }
 
-function providerOf({ providers }: AiJobsDeps, { request, ownerId, surveyId }: AiJob): Promise<Provider> {
-  return providers.pick(providerNames.find((name) => name === request['provider']), { userId: ownerId, surveyId: surveyId ?? undefined });
+async function providerOf({ providers }: AiJobsDeps, { request, ownerId, surveyId }: AiJob): Promise<Provider> {
+  return patient(await providers.pick(providerNames.find((name) => name === request['provider']), { userId: ownerId, surveyId: surveyId ?? undefined }));
 }

@@ -2,6 +2,8 @@ import { createAi } from '../../ai/ai.ts';
 import { newId } from '../../ids.ts';
 import { createAiSettingsStore } from '../../stores/postgres/ai-settings.ts';
 import { createAiStore } from '../../stores/postgres/ai.ts';
+import { createReportStore } from '../../stores/postgres/ai-reports.ts';
+import { createSuggestionStore } from '../../stores/postgres/ai-suggestions.ts';
 import { createGuard } from '../../webhooks/guard.ts';
 import type { JobsOptions } from '../jobs.ts';
 import { startAiJobs } from './jobs.ts';
@@ -12,7 +14,8 @@ export function startAi({ settings, stores, core, secrets, workers, log }: Pick<
   const { providers, usage } = createAi({ settings, stored: createAiSettingsStore(stores.sql), secrets, guard, sql: stores.sql, redis: stores.sharedRedis, patienceMs: Infinity, log });
   const { batchSize, batchDelayMs, isAnonymising } = settings.ai;
   return startAiJobs({
-    store: createAiStore(stores.sql), surveys: stores.surveys, responses: stores.responses, providers, settled: core.reading.settled, findings: stores.findings, workers, log, batchSize, batchDelayMs, isAnonymising,
-    tell: stores.liveNews.publishJobProgress, actors: core.actors, now: core.now, newId: () => newId(), sweepUsage: async () => void (await usage.sweep()),
+    store: createAiStore(stores.sql), surveys: stores.surveys, responses: stores.responses, translations: stores.translations, totals: stores.totals, findings: stores.findings,
+    reports: createReportStore(stores.sql), suggestions: createSuggestionStore(stores.sql), actors: core.actors, settled: core.reading.settled, providers, workers, log, batchSize, batchDelayMs,
+    isAnonymising, tell: stores.liveNews.publishJobProgress, now: core.now, newId: () => newId(), sweepUsage: async () => void (await usage.sweep()),
   });
 }

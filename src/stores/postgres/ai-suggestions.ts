@@ -17,6 +17,11 @@ export interface StoredSuggestion {
   status: SuggestionStatus;
 }
 
+/** A suggestion as it is replied. */
+export function presentSuggestion({ id, aspect, problem, suggestion: { text, options }, status }: StoredSuggestion) {
+  return { id, aspect, problem, suggestion: { text, ...(options && { options: options.map((option) => option.text) }) }, status };
+}
+
 export interface Decision {
   id: string;
   status: SuggestionStatus;

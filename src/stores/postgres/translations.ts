@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { TranslatedString, Translation } from '../../domain/translation.ts';
 import { withPostgres, type Sql } from './client.ts';
 
@@ -8,6 +9,11 @@ export interface TranslationChange {
   strings: Readonly<Record<string, TranslatedString>>;
   removedKeys: readonly string[];
   at: Date;
+}
+
+/** What a translated string remembers of the wording that it translates. Short, as it only tells one wording from another. */
+export function wordingHash(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }
 
 export function createTranslationStore(sql: Sql) {

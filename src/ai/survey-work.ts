@@ -1,0 +1,23 @@
+import { createHash } from 'node:crypto';
+
+/** Work on a survey that is no analysis of its answers. */
+export const surveyWorks = ['translate', 'report', 'optimise'] as const;
+export type SurveyWork = (typeof surveyWorks)[number];
+
+export interface SurveyWorkOrder {
+  work: SurveyWork;
+  /** Names the wording that is worked on, where that counts: with another one the work is another. */
+  version: number | null;
+  model: string;
+  request: Readonly<Record<string, string>>;
+}
+
+/** What a job for such work is known by: equal orders have the same topic. */
+export function surveyWorkJob({ work, version, model, request }: SurveyWorkOrder): { topic: string; request: Record<string, string> } {
+  return { topic: `${work}/${createHash('sha256').update(JSON.stringify([version, model, request])).digest('base64url')}`, request: { ...request, work } };
+}
+
+/** Undefined: the job is an analysis, or writes a survey. */
+export function surveyWorkOf({ request }: { request: Readonly<Record<string, string>> }): SurveyWork | undefined {
+  return surveyWorks.find((work) => work === request['work']);
+}

@@ -1,0 +1,32 @@
+import { optimiseQuestionTask } from '../../ai/optimise-question.ts';
+import type { Provider } from '../../ai/provider.ts';
+import { ask } from '../../ai/structured.ts';
+import { wordingOf } from '../../domain/suggestion.ts';
+import { visibleQuestions, type SurveyWithQuestions } from '../../domain/survey.ts';
+import { notFound } from '../../errors.ts';
+import { presentSuggestion, type StoredSuggestion, type SuggestionStore } from '../../stores/postgres/ai-suggestions.ts';
+
+export interface OptimiseDeps {
+  suggestions: Pick<SuggestionStore, 'replaceOpen'>;
+  newId(): string;
+}
+
+export interface OptimiseOrder {
+  survey: SurveyWithQuestions;
+  questionId: string;
+  provider: Provider;
+  signal: AbortSignal;
+}
+
+/** Has a question looked at; what is suggested takes the place of what nobody decided. */
+export async function optimise({ suggestions, newId }: OptimiseDeps, { survey, questionId, provider, signal }: OptimiseOrder) {
+  const question = visibleQuestions(survey).find(({ id }) => id === questionId);
+  if (!question) throw notFound('question');
+  const { value } = await ask(provider, optimiseQuestionTask(question, survey), signal);
+  signal.throwIfAborted();
+  const made = value.map(({ aspect, problem, ...suggestion }): StoredSuggestion => ({
+    id: newId(), surveyId: survey.id, questionId, aspect, problem, suggestion, basis: wordingOf(question), applied: null, status: 'PENDING',
+  }));
+  await suggestions.replaceOpen(questionId, made);
+  return { suggestions: made.map(presentSuggestion) };
+}

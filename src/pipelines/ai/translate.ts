@@ -1,0 +1,56 @@
+import type { Provider } from '../../ai/provider.ts';
+import { ask } from '../../ai/structured.ts';
+import { translateTask } from '../../ai/translate.ts';
+import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import { directionOf } from '../../domain/translation.ts';
+import { inBatches, untranslated, type Untranslated } from '../../domain/untranslated.ts';
+import { wordingHash, type TranslationStore } from '../../stores/postgres/translations.ts';
+
+export interface TranslateDeps {
+  translations: Pick<TranslationStore, 'find' | 'merge'>;
+  now(): number;
+}
+
+export interface Order {
+  survey: SurveyWithQuestions;
+  languages: readonly string[];
+  provider: Provider;
+  signal: AbortSignal;
+  /** Is told how far it is, 0 to 1. */
+  report(progress: number): Promise<unknown>;
+}
+
+const batchesAtOnce = 4;
+
+/** Has the texts of a survey translated that need it. Each batch is stored as it comes: who begins again sends only the rest. */
+export async function translate({ translations, now }: TranslateDeps, { survey, languages, provider, signal, report }: Order) {
+  const { title, language: from } = survey;
+  const open = await Promise.all(languages.map(async (language) => ({ language, strings: untranslated(survey, await translations.find(survey.id, language), wordingHash) })));
+  const work = open.flatMap(({ language, strings }) => inBatches(strings).map((batch) => ({ language, batch })));
+  let done = 0;
+  await severalAtOnce(work, async ({ language, batch }) => {
+    signal.throwIfAborted();
+    const { value } = await ask(provider, translateTask(batch, { title, from, to: language }), signal);
+    await translations.merge({ surveyId: survey.id, language, strings: stored(batch, value), removedKeys: [], at: new Date(now()) });
+    await report(Math.min(0.99, ++done / work.length));
+  });
+  return { languages, translations: open.map(({ language, strings }) => ({ language, direction: directionOf(language), translatedCount: strings.length })) };
+}
+
+function stored(batch: readonly Untranslated[], texts: readonly string[]) {
+  return Object.fromEntries(batch.map(({ key, text: source }, index) => [key, { text: texts[index] ?? '', source: wordingHash(source) }]));
+}
+
+/** Works a list off, a few at a time; the first failure ends it once what is under way has come to its end. */
+async function severalAtOnce<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items[Symbol.iterator]();
+  let failure: unknown;
+  const worker = async () => {
+    for (const item of rest) {
+      if (failure !== undefined) return;
+      await work(item).catch((error: unknown) => (failure ??= error));
+    }
+  };
+  await Promise.all(Array.from({ length: batchesAtOnce }, worker));
+  if (failure !== undefined) throw failure;
+}
