@@ -19,6 +19,7 @@ export interface BenchService {
   pid: number;
   client: Client;
   peerDatabaseUrl: string;
+  clickhouseUrl: string;
   makeSurvey(options: { quota: number }): Promise<BenchSurvey>;
   /** `probe`: a survey of the same shard that nobody else submits to. */
   watchVisibility(probe: BenchSurvey): { stop(): Promise<Visibility> };
@@ -39,6 +40,7 @@ export async function startBenchService(dataDir: string, env: Record<string, str
     pid: service.pid,
     client,
     peerDatabaseUrl: databaseUrl,
+    clickhouseUrl,
     makeSurvey: (options) => makeSurvey(client, options),
     watchVisibility: (probe) => watchVisibility(client, probe),
     waitForStored: (surveyId, expected) => waitForStored(client, surveyId, expected),

@@ -1,0 +1,101 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLog } from '../src/log.ts';
+import { createClickHouse } from '../src/stores/clickhouse/client.ts';
+import { startAiProvider, type SeenCall } from '../test/support/ai-provider.ts';
+import type { Client } from '../test/support/client.ts';
+import { machineLine, option } from './support/machine.ts';
+import { startBenchService, type BenchService } from './support/service.ts';
+
+/**
+ * Sentiment of `--answers N` (default 100,000) open answers that lie in the response store, through a provider on loopback that takes 50 ms a call.
+ * The limits a minute are out of the way, so the provider's own limit is what so many calls at once can carry: the service sends one batch
+ * after the other. Memory is that of all processes of the service, in MB; `duplicates` are answers that were sent more than once.
+ */
+const answers = option('answers', 100_000);
+const batchSize = 50;
+const callMs = 50;
+const callsAtOnce = 1;
+const mostGrowthMb = 150;
+
+console.log(machineLine());
+const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
+chmodSync(dataDir, 0o711);
+const provider = await startAiProvider();
+const sent = new Map<string, number>();
+provider.delayMs = callMs;
+provider.answer = judge;
+const limits = { OPENAI_RPM: '1000000', OPENAI_TPM: '1000000000', AI_BATCH_SIZE: String(batchSize), AI_BATCH_DELAY_MS: '0', AI_CACHE_ENABLED: 'false' };
+const service = await startBenchService(dataDir, { ...provider.env, ...limits });
+try {
+  await measure(service);
+} finally {
+  await service.stop();
+  await provider.close();
+  rmSync(dataDir, { recursive: true, force: true });
+}
+
+async function measure({ client, pid, clickhouseUrl }: BenchService): Promise<void> {
+  const survey = await client.create('/surveys', { title: 'Bench' });
+  await client.create(`/surveys/${survey.id}/questions`, { type: 'LONG_TEXT', text: 'What should we change?' });
+  await client.post(`/surveys/${survey.id}/publish`);
+  await fill(clickhouseUrl, survey.id);
+  const startMb = residentMb(pid);
+  const { seconds, peakMb } = await analyse(client, survey.id, pid);
+  const limit = Math.round((callsAtOnce * batchSize * 1000) / callMs);
+  const ours = Math.round(answers / seconds);
+  const calls = provider.calls.length;
+  const wantedCalls = Math.ceil(answers / batchSize);
+  const duplicates = [...sent.values()].filter((times) => times > 1).length;
+  const ratio = Number((ours / limit).toFixed(2));
+  console.log(`provider's limit ${limit} answers/s (${batchSize} a call of ${callMs} ms, ${callsAtOnce} at once); analysed ${ours} answers/s: ${ratio} of it`);
+  console.log(`memory ${startMb} MB at the start, ${peakMb} MB at most: +${peakMb - startMb} MB (wanted ≤ ${mostGrowthMb})`);
+  console.log(`${calls} calls (wanted ${wantedCalls}), ${sent.size} different answers sent, ${duplicates} of them more than once`);
+  console.log(JSON.stringify({ bench: 'ai', answers, limit, ours, ratio, seconds: Number(seconds.toFixed(1)), startMb, peakMb, growthMb: peakMb - startMb, calls, wantedCalls, sent: sent.size, duplicates }));
+}
+
+/** Asks as any client would and waits for the end of the job. */
+async function analyse(client: Client, surveyId: string, pid: number): Promise<{ seconds: number; peakMb: number }> {
+  const startedAt = performance.now();
+  let peakMb = 0;
+  const watch = setInterval(() => (peakMb = Math.max(peakMb, residentMb(pid))), 1000);
+  try {
+    const reply = await client.call('POST', `/ai/surveys/${surveyId}/analyze`, { body: { analysisType: 'sentiment', provider: 'openai' } });
+    if (reply.status !== 200 && reply.status !== 202) throw new Error(`the analysis was refused: ${JSON.stringify(reply.body).slice(0, 300)}`);
+    for (let isOver = reply.status === 200; !isOver; ) {
+      const job = await client.get(`/ai/jobs/${reply.body.data.jobId}`);
+      if (job.status === 'FAILED' || job.status === 'CANCELLED') throw new Error(`the analysis ended as ${job.status}: ${JSON.stringify(job.error)}`);
+      isOver = job.status === 'COMPLETED';
+      if (!isOver) await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+    return { seconds: (performance.now() - startedAt) / 1000, peakMb: Math.max(peakMb, residentMb(pid)) };
+  } finally {
+    clearInterval(watch);
+  }
+}
+
+function judge({ user }: SeenCall): unknown {
+  const { answers: asked }: { answers: { n: number; text: string }[] } = JSON.parse(user[0] ?? '{}');
+  for (const { text } of asked) sent.set(text, (sent.get(text) ?? 0) + 1);
+  return { answers: asked.map(({ n }) => ({ n, sentiment: n % 2 === 0 ? 'positive' : 'negative' })) };
+}
+
+/** Every answer differs from all others, in letters: digits could be taken for numbers that must not be sent. */
+async function fill(clickhouseUrl: string, surveyId: string): Promise<void> {
+  const clickhouse = createClickHouse({ urls: [clickhouseUrl], log: createLog('error') });
+  const text = `concat('the queue at the counter is far too long and the soup is cold, table ', translate(toString(number), '0123456789', 'bcdfghklmp'))`;
+  await clickhouse.command(
+    `INSERT INTO ${clickhouse.table('responses')} (survey_id, response_id, submitted_at, version, is_deleted, survey_version, is_complete, completed_at, duration_ms, language, texts, c0)
+     SELECT '${surveyId}', generateUUIDv4(), fromUnixTimestamp64Milli(toInt64(1767225600000 + number * 25), 'UTC') AS at, 1, 0, 1, 1, at, 30000, 'en', [${text}], 1 FROM numbers(${answers})`,
+    { timeoutMs: 600_000 },
+  );
+  await clickhouse.close();
+}
+
+/** Of the service and the processes that it started. */
+function residentMb(pid: number): number {
+  const { stdout } = spawnSync('ps', ['-o', 'rss=', '--pid', String(pid), '--ppid', String(pid)], { encoding: 'utf8' });
+  return Math.round(stdout.split('\n').reduce((sum, line) => sum + (Number(line) || 0), 0) / 1024);
+}
