@@ -7,7 +7,7 @@ export interface LabelledAnswer {
 
 export const labelledQuestion = 'What do you think of our canteen?';
 
-/** Short answers in seven languages with the sentiment that a careful reader gives them. */
+/** Short answers in eight languages with the sentiment that a careful reader gives them. */
 export const labelledAnswers: readonly LabelledAnswer[] = [
   ...labelled('positive', [
     'Best lunch in town, I come every day.', 'The cook is wonderful.', 'So glad you added the salad bar!', 'Das Essen schmeckt hervorragend.', 'Sehr freundliches Personal, danke!',
