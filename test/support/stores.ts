@@ -19,7 +19,8 @@ const variables = { redisUrl: 'TEST_REDIS_URL', redisJobsUrl: 'TEST_REDIS_JOBS_U
 let started: Promise<SharedStores> | undefined;
 
 // A test file that is run by itself ends only when its stores have. The runner of all files, which is no test, stops them itself.
-if (process.env['NODE_TEST_CONTEXT'] !== undefined) after(async () => (await started)?.stop());
+// Hooks run in the order in which they are set: this one after those of the file, which may want the stores.
+if (process.env['NODE_TEST_CONTEXT'] !== undefined) setImmediate(() => after(async () => (await started)?.stop()));
 
 /**
  * Real stores for tests: those named by TEST_REDIS_URL, TEST_REDIS_JOBS_URL, TEST_DATABASE_URL and TEST_CLICKHOUSE_URL, else
