@@ -91,7 +91,15 @@ async function planContinued(deps: PlanDeps, input: AnswerInput, closed: Problem
 }
 
 async function planUploads(deps: PlanDeps, input: AnswerInput, uploadIds: readonly string[]): Promise<Plan> {
-  const uploads = uploadIds.length === 0 ? noUploads : await deps.uploads.reserve(input.request.surveyId, input.responseId, uploadIds);
+  if (uploadIds.length === 0) return planAnswers(deps, input, [], noUploads);
+  let uploads: ReadonlyMap<string, KnownUpload>;
+  try {
+    uploads = await deps.uploads.reserve(input.request.surveyId, input.responseId, uploadIds);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    // The intake is asked all the same: of a repeat it knows the reply, whatever holds the uploads now.
+    return refusal(input.responseId, input.continued.seen, error);
+  }
   // Of what another response holds nothing is this submission's to give back.
   return planAnswers(deps, input, [...uploads.keys()], uploads);
 }
