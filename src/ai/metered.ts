@@ -10,6 +10,8 @@ import type { CompletionRequest, Provider } from './provider.ts';
 export interface Purpose {
   userId?: string | undefined;
   surveyId?: string | undefined;
+  /** Of many calls that nobody waits for one by one. */
+  isBulk?: boolean;
 }
 
 export interface MeterDeps {
@@ -67,11 +69,11 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
   };
 }
 
-async function room(id: string, request: CompletionRequest, { account, allowance }: Metered, { budget, patienceMs, log }: MeterDeps): Promise<void> {
+async function room(id: string, request: CompletionRequest, { account, allowance, purpose: { isBulk = false } }: Metered, { budget, patienceMs, log }: MeterDeps): Promise<void> {
   const tokens = inputTokensOf(request) + request.maxOutputTokens;
   for (const startedAt = performance.now(); ; ) {
     request.signal.throwIfAborted();
-    const waitMs = await budget.take(account, { id, tokens }, allowance).catch((error: unknown) => {
+    const waitMs = await budget.take(account, { id, tokens, isBulk }, allowance).catch((error: unknown) => {
       log.warn({ err: error }, 'limits of an AI provider could not be asked; the call goes out');
       return 0;
     });

@@ -17,6 +17,11 @@ export function surveyWorkJob({ work, version, model, request }: SurveyWorkOrder
   return { topic: `${work}/${createHash('sha256').update(JSON.stringify([version, model, request])).digest('base64url')}`, request: { ...request, work } };
 }
 
+/** Analyses have workers of their own: they may take hours, and what somebody waits for must not stand behind them. */
+export function queueOf({ request }: { request: Readonly<Record<string, string>> }): 'ai' | 'analyses' {
+  return request['analysisType'] === undefined ? 'ai' : 'analyses';
+}
+
 /** Undefined: the job is an analysis, or writes a survey. */
 export function surveyWorkOf({ request }: { request: Readonly<Record<string, string>> }): SurveyWork | undefined {
   return surveyWorks.find((work) => work === request['work']);

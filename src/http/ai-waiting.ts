@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { queueOf } from '../ai/survey-work.ts';
 import { Problem, notFound } from '../errors.ts';
 import type { JobSender } from '../pipelines/queues.ts';
 import type { AiJob, AiStore } from '../stores/postgres/ai.ts';
@@ -16,7 +17,7 @@ const lookEveryMs = 100;
 export async function answered({ store, jobs }: AiWaitingDeps, asked: Parameters<AiStore['join']>[0], result: (job: AiJob) => Promise<Outcome>): Promise<Outcome> {
   const jobId = await store.join(asked);
   // A hint that is lost is made good by the sweeper.
-  await jobs.add('ai', { aiJobId: jobId }, { once: jobId }).catch(() => undefined);
+  await jobs.add(queueOf(asked), { aiJobId: jobId }, { once: jobId }).catch(() => undefined);
   const job = await waited(store, jobId);
   if (job.error) throw new Problem(job.error.code, job.error.message, job.error.code === 'AI_RATE_LIMITED' ? { retryAfterSeconds: job.error.retryAfterSeconds ?? 60 } : {});
   return job.status === 'COMPLETED' ? await result(job) : accepted({ jobId, status: job.status, progress: job.progress });

@@ -23,7 +23,9 @@ export const queues = {
   webhooks: { payload: z.strictObject({ webhookId: id }), attempts: 1, backoffMs: 1000, concurrency: 500 },
   /** A file is to be made. One at a time in a process: each keeps a processor busy for seconds. */
   exports: { payload: z.strictObject({ exportId: id }), attempts: 5, backoffMs: 2000, concurrency: 1 },
-  /** An analysis by an AI provider. Waits on the provider. */
+  /** Analyses of answers by an AI provider. Wait on the provider, for hours where there are many answers. */
+  analyses: { payload: z.strictObject({ aiJobId: id }), attempts: 1, backoffMs: 1000, concurrency: 10 },
+  /** Other work by an AI provider, which somebody waits for. */
   ai: { payload: z.strictObject({ aiJobId: id }), attempts: 1, backoffMs: 1000, concurrency: 10 },
 } as const satisfies Record<string, QueueSpec>;
 

@@ -17,7 +17,7 @@ describe('limits of AI providers and what their calls take', () => {
   before(async () => {
     await sharedStores();
     ai = await startAiProvider();
-    const env = { ...ai.env, AI_CACHE_ENABLED: 'false', AI_BATCH_SIZE: '1', AI_BATCH_DELAY_MS: '0', OPENAI_RPM: '3', ANTHROPIC_RPM: '1', GEMINI_TPM: '12000', OPENAI_MODEL_HIGH: 'gpt-4.1' };
+    const env = { ...ai.env, AI_CACHE_ENABLED: 'false', AI_BATCH_SIZE: '1', AI_BATCH_DELAY_MS: '0', OPENAI_RPM: '3', ANTHROPIC_RPM: '1', AZURE_OPENAI_RPM: '20', GEMINI_TPM: '12000', OPENAI_MODEL_HIGH: 'gpt-4.1' };
     services = [await startService({ env }), await startService({ env })];
     clients = await Promise.all(services.map(adminClient));
   });
@@ -74,6 +74,24 @@ describe('limits of AI providers and what their calls take', () => {
     assert.equal((await client.remove(`/ai/jobs/${reply.body.data.jobId}`)).status, 'CANCELLED');
     const usage = await client.get(`/ai/usage?surveyId=${id}`);
     assert.deepEqual([usage.calls, usage.inputTokens, usage.outputTokens, usage.byTask.map(({ task }: { task: string }) => task)], [1, 100, 50, ['sentiment']]);
+  });
+
+  it('are not used up by an analysis while others ask too', async () => {
+    const [client] = clients;
+    assert.ok(client);
+    const { id } = await client.create('/surveys', { title: 'Canteen', status: 'ACTIVE' });
+    const question = await client.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'What do you think?' });
+    for (let n = 0; n < 18; n += 1) await client.submit(id, { answers: [{ questionId: question.id, textValue: `answer ${n}` }] });
+    assert.equal((await generate(client, 'azure'))?.status, 200);
+    ai.answer = (call) => {
+      const { answers } = JSON.parse(call.user[0] ?? '{}');
+      return answers ? { answers: answers.map(({ n }: { n: number }) => ({ n, sentiment: 'neutral' })) } : written(call);
+    };
+    const reply = await client.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType: 'sentiment', provider: 'azure' } });
+    assert.equal(reply.status, 202, JSON.stringify(reply.body));
+    assert.equal(ai.calls.length, 16, 'four fifths of the minute, with the call before it');
+    assert.equal((await generate(client, 'azure'))?.status, 200);
+    assert.equal((await client.remove(`/ai/jobs/${reply.body.data.jobId}`)).status, 'CANCELLED');
   });
 
   it('add up to tokens and cost, by model, task and day; each sees their own, an ADMIN all', async () => {

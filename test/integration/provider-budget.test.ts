@@ -43,6 +43,25 @@ describe('room for calls to AI providers', () => {
     assert.ok((await budget.take(account, { id: 'small', tokens: 1 }, allowance)) > 0);
   });
 
+  it('is left to others by bulk work to a fifth, but only while there are any', async () => {
+    const [account, budget] = [randomUUID(), createProviderBudget(redises[0] as Redis)];
+    const allowance = { requestsPerMinute: 10, tokensPerMinute: 1000 };
+    const take = (of: string, count: number, isBulk: boolean) => Promise.all(Array.from({ length: count }, () => budget.take(of, { id: randomUUID(), tokens: 10, isBulk }, allowance)));
+    const begun = (waits: number[]) => waits.filter((ms) => ms === 0).length;
+    assert.equal(begun(await take(account, 12, true)), 10, 'alone it has the whole minute');
+    const shared = randomUUID();
+    assert.equal(begun(await take(shared, 1, false)), 1);
+    const bulk = await take(shared, 12, true);
+    assert.equal(begun(bulk), 7, 'eight of ten calls in all');
+    assert.ok(bulk.every((ms) => ms <= windowMs));
+    assert.equal(begun(await take(shared, 3, false)), 2, 'the others find room at once');
+    const tokens = randomUUID();
+    assert.equal(await budget.take(tokens, { id: 'one', tokens: 1 }, allowance), 0);
+    assert.equal(await budget.take(tokens, { id: 'two', tokens: 750, isBulk: true }, allowance), 0);
+    assert.ok((await budget.take(tokens, { id: 'three', tokens: 100, isBulk: true }, allowance)) > 0);
+    assert.equal(await budget.take(tokens, { id: 'four', tokens: 100 }, allowance), 0);
+  });
+
   it('is each account’s own, and closed while the provider wants it closed', async () => {
     const [account, budget] = [randomUUID(), createProviderBudget(redises[0] as Redis)];
     await budget.hold(account, 30_000);

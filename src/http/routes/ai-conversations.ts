@@ -38,7 +38,7 @@ export function aiConversationRoutes(deps: AiConversationRoutesDeps): Route[] {
 function startRoute({ providers, conversations, newId }: AiConversationRoutesDeps): Route {
   return route({
     ...common, method: 'POST', path: '/ai/conversations', summary: 'Begin to write a survey in conversation', reply: conversationSchema, replyStatus: 201,
-    description: `The first draft has exactly \`questionCount\` questions where that is given; later drafts have up to ${questionsAtMost}. Nothing becomes a survey until it is saved.`,
+    description: `The first draft has exactly \`questionCount\` questions where that is given; later drafts have up to ${questionsAtMost}. Nothing becomes a survey until it is saved; 30 days after the last turn it is forgotten.`,
     body: z.strictObject({ prompt: said.describe('What the survey is for'), questionCount: z.number().int().min(5).max(questionsAtMost).optional(), provider: providerSchema.optional() }),
     async handle({ body: { prompt, questionCount = null, provider: name }, principal }) {
       const provider = await providers.pick(name, { userId: principal.userId });

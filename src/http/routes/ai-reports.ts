@@ -43,7 +43,7 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
       },
     }),
     route({
-      method: 'GET', path: '/ai/surveys/{id}/reports/{reportId}', tag: 'AI', summary: 'Read a report again', description: 'As it was written, with the figures of that time; as JSON or, with `format=pdf`, as an `application/pdf` file.',
+      method: 'GET', path: '/ai/surveys/{id}/reports/{reportId}', tag: 'AI', summary: 'Read a report again', description: 'As it was written, with the figures of that time; as JSON or, with `format=pdf`, as an `application/pdf` file. For a year.',
       access: { kind: 'survey', right: 'read', by: 'id' }, limit: 'api', query, reply: reportSchema, replyStatus: 200,
       async handle({ params, query: { format }, survey: { id: surveyId } }) {
         return reply(deps, { stored: await find(deps, surveyId, params['reportId'] ?? ''), survey: await loadSurvey(deps, surveyId), format });

@@ -57,7 +57,7 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
   return [
     route({
       ...ofQuestion, method: 'GET', path: '/ai/questions/{questionId}/suggestions', summary: 'List what was suggested for a question', reply: suggestionsSchema, replyStatus: 200,
-      description: 'Oldest first, with what became of each.',
+      description: 'Oldest first, with what became of each; what was decided more than 90 days ago is forgotten.',
       handle: async ({ params }) => ok({ suggestions: (await suggestions.list(params['questionId'] ?? '')).map(present) }),
     }),
     route({

@@ -2,7 +2,7 @@ import { analysisTypes, type AnalysisType } from '../../ai/analyses.ts';
 import { patient } from '../../ai/patient.ts';
 import type { Provider } from '../../ai/provider.ts';
 import type { Providers } from '../../ai/providers.ts';
-import { surveyWorkOf, type SurveyWork } from '../../ai/survey-work.ts';
+import { queueOf, surveyWorkOf, type SurveyWork } from '../../ai/survey-work.ts';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { providerNames } from '../../ai/providers.ts';
@@ -23,7 +23,8 @@ export interface AiJobsDeps extends Omit<AnalyseDeps, 'store'>, GenerateDeps, Tr
   settled(surveyId: string): Promise<void>;
   findings: Pick<FindingStore, 'publish'>;
   workers: Pick<Workers, 'work' | 'add'>;
-  sweepUsage(): Promise<void>;
+  /** Forgets what else AI left behind long ago: calls, conversations, decided suggestions, reports. */
+  sweepOthers(): Promise<void>;
   /** For those who watch; may be lost. */
   tell(job: { surveyId: string; kind: 'ai'; id: string; status: AiJobStatus; progress: number }): void;
   log: Log;
@@ -36,20 +37,21 @@ const orphanTurnMs = 20_000;
 export function startAiJobs(deps: AiJobsDeps) {
   const { store, workers, log } = deps;
   const stopping = new AbortController();
-  workers.work('ai', async ({ aiJobId }) => {
-    if (!stopping.signal.aborted) await work(deps, aiJobId, stopping.signal);
-  });
+  for (const queue of ['ai', 'analyses'] as const)
+    workers.work(queue, async ({ aiJobId }) => {
+      if (!stopping.signal.aborted) await work(deps, aiJobId, stopping.signal);
+    });
   const tasks: ScheduledTask[] = [
     {
       name: 'put lost AI jobs back in line', everyMs: 5000,
       run: async () => {
         // The hint of a process that was killed holds the job's own name for a minute.
         const turn = Math.floor(deps.now() / orphanTurnMs);
-        for (const aiJobId of await store.orphans()) await workers.add('ai', { aiJobId }, { once: `${aiJobId}.${turn}` });
+        for (const { id: aiJobId, request } of await store.orphans()) await workers.add(queueOf({ request }), { aiJobId }, { once: `${aiJobId}.${turn}` });
       },
     },
     { name: 'forget AI jobs that are long over', everyMs: 3_600_000, run: async () => void (await store.sweep()) },
-    { name: 'forget what AI calls took long ago', everyMs: 3_600_000, run: deps.sweepUsage },
+    { name: 'forget what AI left behind long ago', everyMs: 3_600_000, run: deps.sweepOthers },
   ];
   return {
     tasks,
@@ -134,6 +136,7 @@ function typeOf(text: string | undefined): AnalysisType {
   return analysisTypes.find((type) => type === text) ?? 'sentiment';
 }
 
-async function providerOf({ providers }: AiJobsDeps, { request, ownerId, surveyId }: AiJob): Promise<Provider> {
-  return patient(await providers.pick(providerNames.find((name) => name === request['provider']), { userId: ownerId, surveyId: surveyId ?? undefined }));
+async function providerOf({ providers }: AiJobsDeps, job: AiJob): Promise<Provider> {
+  const { request, ownerId, surveyId } = job;
+  return patient(await providers.pick(providerNames.find((name) => name === request['provider']), { userId: ownerId, surveyId: surveyId ?? undefined, isBulk: queueOf(job) === 'analyses' }));
 }

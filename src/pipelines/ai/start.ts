@@ -2,6 +2,7 @@ import { createAi } from '../../ai/ai.ts';
 import { newId } from '../../ids.ts';
 import { createAiSettingsStore } from '../../stores/postgres/ai-settings.ts';
 import { createAiStore } from '../../stores/postgres/ai.ts';
+import { createConversationStore } from '../../stores/postgres/ai-conversations.ts';
 import { createReportStore } from '../../stores/postgres/ai-reports.ts';
 import { createSuggestionStore } from '../../stores/postgres/ai-suggestions.ts';
 import { createGuard } from '../../webhooks/guard.ts';
@@ -13,9 +14,10 @@ export function startAi({ settings, stores, core, secrets, workers, log }: Pick<
   const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
   const { providers, usage } = createAi({ settings, stored: createAiSettingsStore(stores.sql), secrets, guard, sql: stores.sql, redis: stores.sharedRedis, patienceMs: Infinity, log });
   const { batchSize, batchDelayMs, isAnonymising } = settings.ai;
+  const [conversations, suggestions, reports] = [createConversationStore(stores.sql), createSuggestionStore(stores.sql), createReportStore(stores.sql)];
   return startAiJobs({
     store: createAiStore(stores.sql), surveys: stores.surveys, responses: stores.responses, translations: stores.translations, totals: stores.totals, findings: stores.findings,
-    reports: createReportStore(stores.sql), suggestions: createSuggestionStore(stores.sql), actors: core.actors, settled: core.reading.settled, providers, workers, log, batchSize, batchDelayMs,
-    isAnonymising, tell: stores.liveNews.publishJobProgress, now: core.now, newId: () => newId(), sweepUsage: async () => void (await usage.sweep()),
+    reports, suggestions, actors: core.actors, settled: core.reading.settled, providers, workers, log, batchSize, batchDelayMs,
+    isAnonymising, tell: stores.liveNews.publishJobProgress, now: core.now, newId: () => newId(), sweepOthers: async () => void (await Promise.all([usage.sweep(), conversations.sweep(), suggestions.sweep(), reports.sweep()])),
   });
 }

@@ -18,6 +18,8 @@ export interface StoredConversation {
   surveyId: string | null;
 }
 
+const keptDays = 30;
+
 export function createConversationStore(sql: Sql) {
   return {
     create: ({ id, ownerId, provider, turns, draft }: StoredConversation): Promise<void> =>
@@ -44,6 +46,9 @@ export function createConversationStore(sql: Sql) {
         (await sql<{ draft: unknown }[]>`
           UPDATE ai_conversations c SET survey_id = ${surveyId}, saved_at = now() WHERE id = ${id}
             AND (survey_id IS NULL OR (saved_at < now() - interval '1 minute' AND NOT EXISTS (SELECT 1 FROM surveys s WHERE s.id = c.survey_id))) RETURNING draft`)[0]?.draft),
+
+    /** Forgets what nobody has gone on with for a month. Gives its number. */
+    sweep: async (): Promise<number> => (await sql`DELETE FROM ai_conversations WHERE greatest(updated_at, saved_at) < now() - ${`${keptDays} days`}::interval`).count,
 
     /** Gives the right back. */
     release: (id: string): Promise<void> => withPostgres(async () => void (await sql`UPDATE ai_conversations SET survey_id = NULL, saved_at = NULL WHERE id = ${id}`)),

@@ -8,12 +8,17 @@ export interface StoredReport {
   createdAt: Date;
 }
 
+const keptDays = 365;
+
 export function createReportStore(sql: Sql) {
   return {
     save: ({ id, surveyId, content, createdAt }: StoredReport): Promise<void> =>
       withPostgres(async () => {
         await sql`INSERT INTO ai_reports ${sql({ id, survey_id: surveyId, content: sql.json(content as never), created_at: createdAt })}`;
       }),
+
+    /** Forgets reports of more than a year ago. Gives their number. */
+    sweep: async (): Promise<number> => (await sql`DELETE FROM ai_reports WHERE created_at < now() - ${`${keptDays} days`}::interval`).count,
 
     find: ({ surveyId, id }: Pick<StoredReport, 'surveyId' | 'id'>): Promise<StoredReport | undefined> =>
       withPostgres(async () =>

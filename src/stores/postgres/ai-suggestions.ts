@@ -29,6 +29,8 @@ export interface Decision {
   by: string;
 }
 
+const keptDays = 90;
+
 export function createSuggestionStore(sql: Sql) {
   const columns = sql`id, survey_id AS "surveyId", question_id AS "questionId", aspect, problem, suggestion, basis, applied, status`;
   return {
@@ -43,6 +45,9 @@ export function createSuggestionStore(sql: Sql) {
           }
         });
       }),
+
+    /** Forgets what was decided long ago. Gives its number. */
+    sweep: async (): Promise<number> => (await sql`DELETE FROM ai_suggestions WHERE status <> 'PENDING' AND decided_at < now() - ${`${keptDays} days`}::interval`).count,
 
     /** Oldest first. */
     list: (questionId: string): Promise<StoredSuggestion[]> =>

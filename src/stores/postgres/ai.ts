@@ -90,14 +90,14 @@ export function createAiStore(sql: Sql) {
       withPostgres(async () => void (await sql`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now() WHERE id = ${id} AND status IN ('PENDING', 'RUNNING')`)),
 
     /** Jobs that nobody works on although they are not over. */
-    orphans: async (): Promise<string[]> =>
-      (await sql<{ id: string }[]>`SELECT id FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING') AND updated_at < ${stale()} LIMIT 100`).map(({ id }) => id),
+    orphans: async (): Promise<Pick<AiJob, 'id' | 'request'>[]> =>
+      sql<Pick<AiJob, 'id' | 'request'>[]>`SELECT id, request FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING') AND updated_at < ${stale()} LIMIT 100`,
 
     /** Forgets jobs that have long been over; of each analysis the last finished one stays, for its result is still read. Gives their number. */
     sweep: async (): Promise<number> =>
       (await sql`
         DELETE FROM ai_jobs job WHERE status IN ('COMPLETED', 'FAILED', 'CANCELLED') AND updated_at < now() - ${`${keptDays} days`}::interval AND NOT (
-          status = 'COMPLETED' AND survey_id IS NOT NULL
+          status = 'COMPLETED' AND survey_id IS NOT NULL AND request->>'analysisType' IS NOT NULL
           AND NOT EXISTS (SELECT FROM ai_jobs newer WHERE newer.survey_id = job.survey_id AND newer.topic = job.topic AND newer.status = 'COMPLETED' AND newer.id > job.id))`).count,
 
     /** Digests of the answers of these responses that were looked at before, by `responseId questionId`. */

@@ -1,8 +1,12 @@
 -- Takes room for one call to an AI provider, or says how long there is none. KEYS: calls (sorted by their time), tokens (by call, and
--- their sum), hold. ARGV: id of the call, tokens it may take, calls a window, tokens a window, ms of the window.
+-- their sum), hold, asked. ARGV: id of the call, tokens it may take, calls a window, tokens a window, ms of the window, share of the window
+-- that the call may use, ms for which it is remembered that somebody asked for all of it. A smaller share holds while that is remembered.
 -- Returns 0 when the call may begin, else the ms after which it is worth asking again.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local isBulk = tonumber(ARGV[6]) < 1
+if not isBulk then redis.call('SET', KEYS[4], '1', 'PX', ARGV[7]) end
+local share = (isBulk and redis.call('EXISTS', KEYS[4]) == 1) and tonumber(ARGV[6]) or 1
 local hold = tonumber(redis.call('GET', KEYS[3]) or '0')
 if hold > now then return hold - now end
 
@@ -14,10 +18,11 @@ for _, id in ipairs(over) do
 end
 if #over > 0 then redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window) end
 
-local most = tonumber(ARGV[4])
+local most = math.max(1, math.floor(tonumber(ARGV[4]) * share))
+local calls = math.max(1, math.floor(tonumber(ARGV[3]) * share))
 -- What is larger than a window goes alone.
 local tokens = math.min(tonumber(ARGV[2]), most)
-local surplusCalls = redis.call('ZCARD', KEYS[1]) + 1 - tonumber(ARGV[3])
+local surplusCalls = redis.call('ZCARD', KEYS[1]) + 1 - calls
 local surplusTokens = tonumber(redis.call('HGET', KEYS[2], 'sum') or '0') + tokens - most
 if surplusCalls <= 0 and surplusTokens <= 0 then
   redis.call('ZADD', KEYS[1], now, ARGV[1])
