@@ -8,6 +8,9 @@ import { createShards } from '../../src/stores/redis/shards.ts';
 import { createStream, type Stream } from '../../src/stores/redis/stream.ts';
 import { sharedStores } from '../support/stores.ts';
 
+/** What is written here are no rows: a service on the same streams could only bury them. */
+const ownDatabase = (redisUrl: string): string => new URL('/6', redisUrl).href;
+
 const quiet = { committed: () => undefined, submitted: () => undefined };
 
 describe('the intake script', () => {
@@ -18,7 +21,7 @@ describe('the intake script', () => {
 
   before(async () => {
     const { redisUrl } = await sharedStores();
-    const client = createIntakeRedis(redisUrl, createLog('silent'));
+    const client = createIntakeRedis(ownDatabase(redisUrl), createLog('silent'));
     await client.connect();
     redis.push({ close: () => client.quit() });
     intake = createIntake({ redis: client, shards, metrics: quiet });
@@ -183,7 +186,7 @@ describe('the intake script', () => {
 
   it('tells how many entries wait, without sending them', async () => {
     const { redisUrl } = await sharedStores();
-    const client = createIntakeRedis(redisUrl, createLog('silent'));
+    const client = createIntakeRedis(ownDatabase(redisUrl), createLog('silent'));
     await client.connect();
     try {
       const prefix = `{state-${newId()}}:`;
@@ -204,7 +207,7 @@ describe('the intake script', () => {
   it('works again after the server has forgotten its scripts', async () => {
     const surveyId = await survey();
     const { redisUrl } = await sharedStores();
-    const other = createIntakeRedis(redisUrl, createLog('silent'));
+    const other = createIntakeRedis(ownDatabase(redisUrl), createLog('silent'));
     await other.connect();
     await other.script('FLUSH');
     await other.quit();
@@ -215,7 +218,7 @@ describe('the intake script', () => {
 describe('ownership of a shard', () => {
   it('refuses the writes of an owner whose lease has passed to another', async () => {
     const { redisUrl } = await sharedStores();
-    const client = createIntakeRedis(redisUrl, createLog('silent'));
+    const client = createIntakeRedis(ownDatabase(redisUrl), createLog('silent'));
     await client.connect();
     try {
       const stream = createStream(client);
