@@ -61,7 +61,6 @@ const limitWindowMs = 60_000;
 export const doneTtlSeconds = 48 * 3600;
 /** How long a partial response can be resumed. */
 export const openTtlSeconds = 30 * 24 * 3600;
-const batchesInFlight = 1;
 const largestBatch = 1000;
 
 type IntakeRedis = Redis & {
@@ -137,21 +136,19 @@ async function guarded<T>(work: Promise<T>): Promise<T> {
 
 /** One shard's queue: while a batch is on its way, later submissions gather for the next. */
 function createLane(redis: IntakeRedis, shard: Shard, metrics: Pick<Metrics, 'committed' | 'submitted'>) {
-  let waiting: Waiting[] = [];
-  let inFlight = 0;
+  const waiting: Waiting[] = [];
+  let isBusy = false;
   let isScheduled = false;
 
   const flush = () => {
     isScheduled = false;
-    while (waiting.length > 0 && inFlight < batchesInFlight) {
-      const batch = waiting.length > largestBatch ? waiting.splice(0, largestBatch) : waiting;
-      if (batch === waiting) waiting = [];
-      inFlight += 1;
-      void send(batch).finally(() => {
-        inFlight -= 1;
-        if (waiting.length > 0) flush();
-      });
-    }
+    if (isBusy || waiting.length === 0) return;
+    const batch = waiting.splice(0, largestBatch);
+    isBusy = true;
+    void send(batch).finally(() => {
+      isBusy = false;
+      flush();
+    });
   };
 
   // After these a submission is tried again: only what it meets at last counts.
@@ -168,7 +165,8 @@ function createLane(redis: IntakeRedis, shard: Shard, metrics: Pick<Metrics, 'co
       call.settle(results, tell);
     } catch (error) {
       const problem = unavailable('Responses cannot be stored durably right now', 2, error);
-      for (const item of batch) item.reject(problem);
+      // Those who waited for this batch have waited as long as it took to fail, and the next would fail too.
+      for (const item of [...batch, ...waiting.splice(0)]) item.reject(problem);
     }
   };
 
