@@ -125,7 +125,9 @@ describe('what must not be kept', () => {
       for (const shard of stores.shards.all) await stores.stream.forget(shard, new Date(before));
       return tracesOf(canary);
     };
-    assert.equal((await forget(Date.now() - 600_000)).length, 1);
+    const kept = await forget(Date.now() - 600_000);
+    const streams = stores.shards.all.map(({ stream }) => `redis ${stream}`);
+    assert.ok(kept.length > 0 && kept.every((trace) => streams.includes(trace)), kept.join(', '));
     assert.deepEqual(await forget(Date.now() + dayMs), []);
   });
 
@@ -144,7 +146,8 @@ describe('what must not be kept', () => {
       const [hit] = await stores.sql.unsafe(`SELECT count(*) AS n FROM "${table}" t WHERE t::text LIKE '%${text}%'`);
       if (Number(hit?.['n']) > 0) found.push(`postgres ${table}`);
     }
-    return found;
+    // A scan may name a key more than once.
+    return [...new Set(found)];
   };
 
   it('are more responses of one respondent than a batch holds', async () => {
