@@ -14,6 +14,7 @@ export interface DoomedResponse {
 export type Doom = { respondent: string } | { before: Date };
 
 const erasureTimeoutMs = 30 * 60_000;
+const mostMerges = 3;
 
 /** Removes content from the disk itself; slow work for jobs. */
 export function createErasure(clickhouse: ClickHouse, placement: Placement) {
@@ -40,9 +41,17 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
      * merging the months concerned. Returns how many months were.
      */
     async eraseDeleted(): Promise<number> {
-      const concerned = await months(`is_deleted = 0 AND response_id GLOBAL IN (SELECT response_id FROM ${table} WHERE is_deleted = 1)`);
-      for (const month of concerned) await clickhouse.command(`OPTIMIZE TABLE ${storage} PARTITION ID ${text(month)} FINAL`, { timeoutMs: erasureTimeoutMs });
-      return concerned.length;
+      const seen = new Set<string>();
+      // Parts that another merge holds at the moment may be passed over: what is left is looked for again.
+      for (let attempt = 0; attempt < mostMerges; attempt += 1) {
+        const concerned = await months(`is_deleted = 0 AND response_id GLOBAL IN (SELECT response_id FROM ${table} WHERE is_deleted = 1)`);
+        if (concerned.length === 0) break;
+        for (const month of concerned) {
+          seen.add(month);
+          await clickhouse.command(`OPTIMIZE TABLE ${storage} PARTITION ID ${text(month)} FINAL`, { timeoutMs: erasureTimeoutMs });
+        }
+      }
+      return seen.size;
     },
   };
 }
