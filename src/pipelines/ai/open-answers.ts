@@ -8,6 +8,7 @@ export interface OpenAnswer {
   questionId: string;
   question: string;
   text: string;
+  /** Of all that is sent of it: a finding holds for this wording of question and answer. */
   digest: Buffer;
 }
 
@@ -26,6 +27,10 @@ export function openAnswerReader(survey: SurveyWithQuestions): (record: Response
   return ({ responseId, row }) =>
     open.flatMap(({ question, slot, presence }) => {
       const text = (row.codes[presence] ?? 0) === 0 ? '' : (row.texts[slot] ?? '').trim();
-      return text === '' ? [] : [{ responseId, questionId: question.id, question: question.text, text, digest: createHash('sha256').update(text).digest().subarray(0, 16) }];
+      return text === '' ? [] : [{ responseId, questionId: question.id, question: question.text, text, digest: digestOf(question.text, text) }];
     });
+}
+
+function digestOf(question: string, text: string): Buffer {
+  return createHash('sha256').update(JSON.stringify([question, text])).digest().subarray(0, 16);
 }
