@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
-import { adminClient, createClient, type Client } from '../support/client.ts';
-import { startService, type RunningService } from '../support/service.ts';
-import { sharedStores } from '../support/stores.ts';
+import type { SeenCall } from '../support/ai-provider.ts';
+import { aiProviders, newcomer, startAiScene, type AiScene } from '../support/ai-scene.ts';
+import type { Client } from '../support/client.ts';
 
-const providers = ['openai', 'anthropic', 'gemini', 'azure'] as const;
 const question = (text: string) => ({ type: 'MULTIPLE_CHOICE', text, description: null, isRequired: false, options: ['Good', 'Poor'], rows: [], min: null, max: null, step: null });
 
 /** A first draft as large as asked for, then a question more with every turn. */
@@ -16,20 +14,15 @@ function spoken({ user }: SeenCall): unknown {
 }
 
 describe('surveys written in conversation', () => {
-  let service: RunningService;
-  let ai: AiProviderServer;
+  let service: AiScene['service'];
+  let ai: AiScene['ai'];
   let admin: Client;
+  let stop: AiScene['stop'];
 
   before(async () => {
-    await sharedStores();
-    ai = await startAiProvider();
-    service = await startService({ env: { ...ai.env, AI_CACHE_ENABLED: 'false' } });
-    admin = await adminClient(service);
+    ({ service, ai, admin, stop } = await startAiScene());
   });
-  after(async () => {
-    await service?.stop();
-    await ai?.close();
-  });
+  after(() => stop?.());
   beforeEach(() => {
     ai.calls.length = 0;
     ai.answer = spoken;
@@ -39,7 +32,7 @@ describe('surveys written in conversation', () => {
   const say = (id: string, message: unknown) => admin.call('POST', `/ai/conversations/${id}/messages`, { body: { message } });
   const reasonOf = (reply: { status: number; body: any }) => [reply.status, reply.body.details?.reason];
 
-  for (const provider of providers)
+  for (const provider of aiProviders)
     it(`change turn by turn with ${provider} and become a survey at the end, once`, async () => {
       const first = await begin({ provider, questionCount: 5 });
       assert.equal(first.draft.questions.length, 5);
@@ -82,9 +75,7 @@ describe('surveys written in conversation', () => {
 
   it('are nobody else’s', async () => {
     const { conversationId } = await begin();
-    await admin.create('/users', { email: 'eve@example.org', password: 'a good long password', role: 'EDITOR' });
-    const { accessToken } = await createClient(service).post('/auth/login', { email: 'eve@example.org', password: 'a good long password' });
-    const eve = createClient(service, accessToken);
+    const eve = await newcomer(service, admin);
     for (const [method, path, body] of [['GET', '', undefined], ['POST', '/messages', { message: 'x' }], ['POST', '/save', undefined]] as const)
       assert.equal((await eve.call(method, `/ai/conversations/${conversationId}${path}`, body === undefined ? {} : { body })).status, 404);
   });

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { startAiProvider, standInKey, type AiProviderServer, type Fault, type SeenCall } from '../support/ai-provider.ts';
+import { standInKey, type Fault, type SeenCall } from '../support/ai-provider.ts';
+import { aiProviders, endedJob, newcomer, startAiScene, type AiScene } from '../support/ai-scene.ts';
 import { adminClient, type Client } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 import { questionTypeNames } from '../../src/domain/questions/registry.ts';
 
-const providers = ['openai', 'anthropic', 'gemini', 'azure'] as const;
 
 /** A survey as a model would write it, with every type in turn. */
 function writtenSurvey({ user }: SeenCall): unknown {
@@ -21,20 +20,15 @@ function writtenSurvey({ user }: SeenCall): unknown {
 }
 
 describe('surveys written to order', () => {
-  let service: RunningService;
-  let ai: AiProviderServer;
+  let service: AiScene['service'];
+  let ai: AiScene['ai'];
   let admin: Client;
+  let stop: AiScene['stop'];
 
   before(async () => {
-    await sharedStores();
-    ai = await startAiProvider();
-    service = await startService({ env: { ...ai.env, AI_CACHE_ENABLED: 'false' } });
-    admin = await adminClient(service);
+    ({ service, ai, admin, stop } = await startAiScene());
   });
-  after(async () => {
-    await service?.stop();
-    await ai?.close();
-  });
+  after(() => stop?.());
   beforeEach(() => {
     ai.calls.length = 0;
     ai.faults.length = 0;
@@ -42,7 +36,7 @@ describe('surveys written to order', () => {
   });
   const generate = (body: Record<string, unknown>) => admin.call('POST', '/ai/generate-survey', { body: { prompt: 'What do people think of our canteen?', questionCount: 5, ...body } });
 
-  for (const provider of providers)
+  for (const provider of aiProviders)
     it(`come from ${provider} with exactly the questions asked for, of every type, ready to be stored`, async () => {
       const reply = await generate({ provider, questionCount: 17, save: true });
       assert.equal(reply.status, 200, JSON.stringify(reply.body));
@@ -73,16 +67,10 @@ describe('surveys written to order', () => {
       const [reply, equal] = await Promise.all([generate({ prompt: 'Slow', save: true }), generate({ prompt: 'Slow', save: true })]);
       assert.deepEqual([reply.status, equal.status, ai.calls.length], [202, 202, 1]);
       const { jobId } = reply.body.data;
-      const job = await eventually(async () => {
-        const found = await admin.get(`/ai/jobs/${jobId}`);
-        assert.equal(found.status, 'COMPLETED');
-        return found;
-      });
+      const job = await endedJob(admin, jobId);
       assert.equal(job.result.survey.questions.length, 5);
       assert.deepEqual((await admin.get(`/surveys/${job.result.survey.id}`)).questions, job.result.survey.questions);
-      const other = await admin.create('/users', { email: `writer-${Date.now()}@example.org`, password: 'a good long password', role: 'EDITOR' });
-      const token = (await admin.call('POST', '/auth/login', { token: undefined, body: { email: other.email, password: 'a good long password' } })).body.data.accessToken;
-      assert.equal((await admin.call('GET', `/ai/jobs/${jobId}`, { token })).status, 404);
+      assert.equal((await (await newcomer(service, admin)).call('GET', `/ai/jobs/${jobId}`)).status, 404);
     } finally {
       ai.delayMs = 0;
     }
@@ -111,7 +99,7 @@ describe('surveys written to order', () => {
     ['a refusal', { refusal: true }, 502, 'AI_PROVIDER_ERROR'],
     ['a redirect', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }, 502, 'AI_PROVIDER_ERROR'],
   ];
-  for (const provider of providers)
+  for (const provider of aiProviders)
     it(`tell failures of ${provider} apart, call it once, and never show its words or the key`, async () => {
       for (const [what, fault, status, code] of faults) {
         ai.calls.length = 0;
@@ -146,11 +134,8 @@ describe('surveys written to order', () => {
 
 describe('a survey that is asked for again', () => {
   it('comes from what was kept, while a bad reply is never kept', async () => {
-    await sharedStores();
-    const ai = await startAiProvider();
-    const service = await startService({ env: ai.env });
+    const { ai, admin, stop } = await startAiScene({ AI_CACHE_ENABLED: 'true' });
     try {
-      const admin = await adminClient(service);
       const body = { prompt: `Canteen ${randomUUID()}`, questionCount: 5 };
       ai.answer = () => ({ title: 'Nothing' });
       assert.equal((await admin.call('POST', '/ai/generate-survey', { body })).body.code, 'AI_PROVIDER_ERROR');
@@ -162,8 +147,7 @@ describe('a survey that is asked for again', () => {
       await admin.post('/ai/generate-survey', { ...body, provider: 'anthropic' });
       assert.equal(ai.calls.length, 5);
     } finally {
-      await service.stop();
-      await ai.close();
+      await stop();
     }
   });
 });

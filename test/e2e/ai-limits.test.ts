@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
+import { newcomer, openSurvey } from '../support/ai-scene.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -64,10 +65,7 @@ describe('limits of AI providers and what their calls take', () => {
     const [client] = clients;
     assert.ok(client);
     ai.answer = ({ user }) => ({ answers: JSON.parse(user[0] ?? '{}').answers.map(({ n }: { n: number }) => ({ n, sentiment: 'neutral' })) });
-    const { id } = await client.create('/surveys', { title: 'Canteen' });
-    const question = await client.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'What do you think?' });
-    await client.put(`/surveys/${id}`, { status: 'ACTIVE' });
-    for (const textValue of ['one', 'two']) await client.submit(id, { answers: [{ questionId: question.id, textValue }] });
+    const { id } = await openSurvey(client, ['one', 'two']);
     const reply = await client.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType: 'sentiment', provider: 'anthropic' } });
     assert.deepEqual([reply.status, reply.body.data.status], [202, 'RUNNING'], JSON.stringify(reply.body));
     assert.equal(ai.calls.length, 1);
@@ -79,9 +77,7 @@ describe('limits of AI providers and what their calls take', () => {
   it('are not used up by an analysis while others ask too', async () => {
     const [client] = clients;
     assert.ok(client);
-    const { id } = await client.create('/surveys', { title: 'Canteen', status: 'ACTIVE' });
-    const question = await client.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'What do you think?' });
-    for (let n = 0; n < 18; n += 1) await client.submit(id, { answers: [{ questionId: question.id, textValue: `answer ${n}` }] });
+    const { id } = await openSurvey(client, Array.from({ length: 18 }, (_, n) => `answer ${n}`));
     assert.equal((await generate(client, 'azure'))?.status, 200);
     ai.answer = (call) => {
       const { answers } = JSON.parse(call.user[0] ?? '{}');
@@ -95,13 +91,12 @@ describe('limits of AI providers and what their calls take', () => {
   });
 
   it('add up to tokens and cost, by model, task and day; each sees their own, an ADMIN all', async () => {
-    const [client] = clients;
-    assert.ok(client);
-    const made = await client.create('/users', { email: `editor-${Date.now()}@example.org`, password: 'a good long password', role: 'EDITOR' });
-    const token = (await client.call('POST', '/auth/login', { token: undefined, body: { email: made.email, password: 'a good long password' } })).body.data.accessToken;
-    const mine = async (query = '') => (await client.call('GET', `/ai/usage${query}`, { token })).body;
+    const [[client], [service]] = [clients, services];
+    assert.ok(client && service);
+    const editor = await newcomer(service, client);
+    const mine = async (query = '') => (await editor.call('GET', `/ai/usage${query}`)).body;
     assert.equal((await mine()).data.calls, 0);
-    const ask = (provider: string) => client.call('POST', '/ai/generate-survey', { token, body: { prompt: `About ${Math.random()}`, questionCount: 5, provider } });
+    const ask = (provider: string) => editor.call('POST', '/ai/generate-survey', { body: { prompt: `About ${Math.random()}`, questionCount: 5, provider } });
     assert.equal((await ask('gemini')).status, 200);
     assert.equal((await ask('azure')).status, 200);
     ai.faults.push({ status: 500 });
@@ -115,7 +110,7 @@ describe('limits of AI providers and what their calls take', () => {
     assert.equal((await mine('?startDate=2020-01-01&endDate=2020-12-31')).data.calls, 0);
     const adminId = (await client.get('/auth/me')).id;
     assert.equal((await mine(`?userId=${adminId}`)).code, 'FORBIDDEN');
-    assert.equal((await client.get(`/ai/usage?userId=${made.id}`)).calls, 3);
+    assert.equal((await client.get(`/ai/usage?userId=${editor.id}`)).calls, 3);
     assert.ok((await client.get('/ai/usage')).calls > 3);
   });
 });

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { startAiProvider, type AiProviderServer } from '../support/ai-provider.ts';
-import { adminClient, type Client } from '../support/client.ts';
+import { aiProviders, startAiScene, type AiScene } from '../support/ai-scene.ts';
+import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type RunningService } from '../support/service.ts';
-import { sharedStores } from '../support/stores.ts';
-
-const providers = ['openai', 'anthropic', 'gemini', 'azure'] as const;
 
 const written = {
   title: 'What guests think', sections: [{ heading: 'Meals', text: 'Three of four guests chose soup.', questions: [1] }, { heading: 'In their words', text: 'Few wrote anything.', questions: [2, 1] }],
@@ -14,17 +10,15 @@ const written = {
 };
 
 describe('reports by a provider', () => {
-  let service: RunningService;
-  let ai: AiProviderServer;
+  let service: AiScene['service'];
+  let ai: AiScene['ai'];
   let admin: Client;
+  let stop: AiScene['stop'];
   let surveyId: string;
   let questionIds: string[];
 
   before(async () => {
-    await sharedStores();
-    ai = await startAiProvider();
-    service = await startService({ env: { ...ai.env, AI_CACHE_ENABLED: 'false' } });
-    admin = await adminClient(service);
+    ({ service, ai, admin, stop } = await startAiScene());
     surveyId = (await admin.create('/surveys', { title: 'Lunch', status: 'ACTIVE' })).id;
     const dish = await admin.create(`/surveys/${surveyId}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Which dish?', options: [{ text: 'Soup of the day', value: 'soup' }, { text: 'Salad', value: 'salad' }] });
     const why = await admin.create(`/surveys/${surveyId}/questions`, { type: 'LONG_TEXT', text: 'Why?' });
@@ -36,17 +30,14 @@ describe('reports by a provider', () => {
     }
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, 4));
   });
-  after(async () => {
-    await service?.stop();
-    await ai?.close();
-  });
+  after(() => stop?.());
   beforeEach(() => {
     ai.calls.length = 0;
     ai.answer = () => written;
   });
   const report = (body: object = {}, search = '') => admin.call('POST', `/ai/surveys/${surveyId}/report${search}`, { body });
 
-  for (const provider of providers)
+  for (const provider of aiProviders)
     it(`come from ${provider}, made of counts and not of what somebody wrote`, async () => {
       const reply = await report({ provider });
       assert.equal(reply.status, 200, JSON.stringify(reply.body));

@@ -1,27 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { startAiProvider, standInKey, type AiProviderServer } from '../support/ai-provider.ts';
-import { adminClient, type Client } from '../support/client.ts';
-import { startService, type RunningService } from '../support/service.ts';
-import { sharedStores } from '../support/stores.ts';
-
-const providers = ['openai', 'anthropic', 'gemini', 'azure'] as const;
+import { standInKey } from '../support/ai-provider.ts';
+import { aiProviders, startAiScene, type AiScene } from '../support/ai-scene.ts';
+import type { Client } from '../support/client.ts';
 
 describe('suggestions for a question', () => {
-  let service: RunningService;
-  let ai: AiProviderServer;
+  let service: AiScene['service'];
+  let ai: AiScene['ai'];
   let admin: Client;
+  let stop: AiScene['stop'];
 
   before(async () => {
-    await sharedStores();
-    ai = await startAiProvider();
-    service = await startService({ env: { ...ai.env, AI_CACHE_ENABLED: 'false' } });
-    admin = await adminClient(service);
+    ({ service, ai, admin, stop } = await startAiScene());
   });
-  after(async () => {
-    await service?.stop();
-    await ai?.close();
-  });
+  after(() => stop?.());
   beforeEach(() => {
     ai.calls.length = 0;
     ai.faults.length = 0;
@@ -52,7 +44,7 @@ describe('suggestions for a question', () => {
   const assertRefused = (reply: { status: number; body: any }, status: number, code: string, reason?: string) =>
     assert.deepEqual([reply.status, reply.body.code, reply.body.details?.reason], [status, code, reason], JSON.stringify(reply.body));
 
-  for (const provider of providers)
+  for (const provider of aiProviders)
     it(`come from ${provider}, wait to be decided, and send the question as data`, async () => {
       const { question } = await make();
       const reply = await optimise(question.id, { provider });

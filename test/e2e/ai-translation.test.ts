@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { translationLanguages } from '../../src/domain/translation.ts';
-import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
+import type { SeenCall } from '../support/ai-provider.ts';
+import { aiProviders, startAiScene, type AiScene } from '../support/ai-scene.ts';
 import { adminClient, type Client } from '../support/client.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
-const providers = ['openai', 'anthropic', 'gemini', 'azure'] as const;
 const others = translationLanguages.filter((language) => language !== 'en');
 
 /** Every text with the language in front. */
@@ -16,20 +16,14 @@ function translated({ user }: SeenCall): unknown {
 }
 
 describe('surveys translated by a provider', () => {
-  let service: RunningService;
-  let ai: AiProviderServer;
+  let ai: AiScene['ai'];
   let admin: Client;
+  let stop: AiScene['stop'];
 
   before(async () => {
-    await sharedStores();
-    ai = await startAiProvider();
-    service = await startService({ env: { ...ai.env, AI_CACHE_ENABLED: 'false' } });
-    admin = await adminClient(service);
+    ({ ai, admin, stop } = await startAiScene());
   });
-  after(async () => {
-    await service?.stop();
-    await ai?.close();
-  });
+  after(() => stop?.());
   beforeEach(() => {
     ai.calls.length = 0;
     ai.faults.length = 0;
@@ -44,7 +38,7 @@ describe('surveys translated by a provider', () => {
   const translate = (id: string, body: object) => admin.call('POST', `/ai/surveys/${id}/translate`, { body });
   const sent = () => ai.calls.flatMap(({ user }) => JSON.parse(user[0] ?? '{}').strings.map(({ text }: any) => text));
 
-  for (const provider of providers)
+  for (const provider of aiProviders)
     it(`are sent whole to ${provider} once, stored where translations by hand are, with options’ values untouched`, async () => {
       const { id, question } = await make();
       const reply = await translate(id, { languages: ['de', 'ar'], provider });

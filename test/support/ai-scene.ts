@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { startAiProvider, type AiProviderServer } from './ai-provider.ts';
+import { adminClient, createClient, type Client } from './client.ts';
+import { eventually } from './eventually.ts';
+import { startService, type RunningService } from './service.ts';
+import { sharedStores } from './stores.ts';
+
+export const aiProviders = ['openai', 'anthropic', 'gemini', 'azure'] as const;
+
+/** A service whose AI providers are all one stand-in, and its first ADMIN. */
+export interface AiScene {
+  service: RunningService;
+  ai: AiProviderServer;
+  admin: Client;
+  stop(): Promise<void>;
+}
+
+/** Starts all of it; nothing that a provider replied is kept for the next call unless `env` says so. */
+export async function startAiScene(env: Record<string, string> = {}): Promise<AiScene> {
+  await sharedStores();
+  const ai = await startAiProvider();
+  try {
+    const service = await startService({ env: { ...ai.env, AI_CACHE_ENABLED: 'false', AI_BATCH_DELAY_MS: '0', ...env } });
+    const stop = async () => {
+      await service.stop();
+      await ai.close();
+    };
+    return { service, ai, admin: await adminClient(service), stop };
+  } catch (error) {
+    await ai.close();
+    throw error;
+  }
+}
+
+/** Somebody new, signed in. */
+export async function newcomer(service: Pick<RunningService, 'base'>, admin: Client, role: 'ADMIN' | 'EDITOR' | 'VIEWER' = 'EDITOR'): Promise<Client & { id: string }> {
+  const credentials = { email: `${role.toLowerCase()}-${randomUUID()}@example.org`, password: 'a good long password' };
+  const { id } = await admin.create('/users', { ...credentials, role });
+  const { accessToken } = await createClient(service).post('/auth/login', credentials);
+  return { ...createClient(service, accessToken), id };
+}
+
+export interface OpenSurvey {
+  id: string;
+  questionId: string;
+  responseIds: string[];
+}
+
+/** An ACTIVE survey with one open question and these answers, which analytics show already. */
+export async function openSurvey(client: Client, answers: readonly string[]): Promise<OpenSurvey> {
+  const { id } = await client.create('/surveys', { title: 'Canteen', status: 'ACTIVE' });
+  const { id: questionId } = await client.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'What do you think?' });
+  const responseIds: string[] = [];
+  for (const textValue of answers) {
+    const reply = await client.submit(id, { answers: [{ questionId, textValue }] });
+    assert.equal(reply.status, 201, JSON.stringify(reply.body));
+    responseIds.push(reply.body.data.responseId);
+  }
+  await eventually(async () => assert.equal((await client.get(`/analytics/surveys/${id}`)).totalResponses, answers.length));
+  return { id, questionId, responseIds };
+}
+
+/** The job once it has come to this end. */
+export function endedJob(client: Client, jobId: string, status: 'COMPLETED' | 'FAILED' | 'CANCELLED' = 'COMPLETED'): Promise<any> {
+  return eventually(async () => {
+    const job = await client.get(`/ai/jobs/${jobId}`);
+    assert.equal(job.status, status, JSON.stringify(job));
+    return job;
+  });
+}
