@@ -1,6 +1,6 @@
 import { errors, jwtVerify, SignJWT, type JWTHeaderParameters, type JWTPayload } from 'jose';
 import { isId, newId } from '../ids.ts';
-import { createRecentMap } from './recent-map.ts';
+import { createRecentMap } from '../recent-map.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 /** What an access token says: who, and from which session. Roles are not in it: they are read where they are kept. */

@@ -1,4 +1,4 @@
-import { createRecentMap } from './recent-map.ts';
+import { createRecentMap } from '../recent-map.ts';
 
 export interface FreshCacheOptions<Value> {
   /** An answer counts for this long from the moment the question was asked. */

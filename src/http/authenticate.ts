@@ -1,7 +1,7 @@
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import { createFreshCache } from '../auth/fresh-cache.ts';
 import { hashOpaqueToken, isOpaqueToken } from '../auth/opaque-tokens.ts';
-import { createRecentMap } from '../auth/recent-map.ts';
+import { createRecentMap } from '../recent-map.ts';
 import { lesserRole } from '../auth/roles.ts';
 import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';

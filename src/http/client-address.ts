@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { createRecentMap } from '../auth/recent-map.ts';
+import { createRecentMap } from '../recent-map.ts';
 
 /** `::ffff:10.0.0.1` and its written-out forms are the IPv4 address they carry. */
 export function foldMapped(address: string): string {

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { createFreshCache } from '../../src/auth/fresh-cache.ts';
 import { createGate } from '../../src/auth/gate.ts';
 import { createPasswords, isPasswordLength } from '../../src/auth/passwords.ts';
-import { createRecentMap } from '../../src/auth/recent-map.ts';
+import { createRecentMap } from '../../src/recent-map.ts';
 import { Problem } from '../../src/errors.ts';
 
 describe('passwords', () => {

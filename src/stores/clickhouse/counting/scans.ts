@@ -1,4 +1,4 @@
-import { createRecentMap, type RecentMap } from '../../../auth/recent-map.ts';
+import { createRecentMap, type RecentMap } from '../../../recent-map.ts';
 import type { ClickHouse } from '../client.ts';
 import type { Conditions } from '../query/selection.ts';
 import { contestedMoments, covers, evidenceStatement, isContested, type Contested, type EvidenceRow } from './contested.ts';
