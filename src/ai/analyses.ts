@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sentiments } from '../domain/sentiment.ts';
+import { themeForm } from '../domain/theme-form.ts';
 import { analyseVersion, conclusionPrompt, notePrompt, sentimentPrompt, themesPrompt } from './prompts/analyse.ts';
 import { readBy, type Task } from './structured.ts';
 
@@ -39,7 +40,7 @@ export const analyses: Readonly<Record<AnalysisType, BatchTask>> = {
       return 'wrong' in read ? read : { value: mergeSpellings(read.value, knownThemes) };
     },
   }),
-  // One note for the batch, kept with each of its answers: it goes when the last of them does.
+  // One note for the batch, named by each of its answers: it goes when the last of them does.
   summary: (answers) => ({
     ...shared, name: 'note', system: notePrompt, data: { answers: numbered(answers) }, maxOutputTokens: 1000, schema: z.strictObject({ note: z.string() }),
     read(reply) {
@@ -90,11 +91,11 @@ function readEach<T>(reply: unknown, count: number, finding: z.ZodType<T>): { va
 
 /** The same theme in other letters is one theme, in the spelling that came first. */
 function mergeSpellings(findings: readonly z.output<typeof readThemes>[], knownThemes: readonly string[]) {
-  const spelling = new Map(knownThemes.map((name) => [name.toLowerCase(), name]));
+  const spelling = new Map(knownThemes.map((name) => [themeForm(name), name]));
   const oneOf = (name: string): string => {
-    const key = name.toLowerCase();
-    if (!spelling.has(key)) spelling.set(key, name);
-    return spelling.get(key) ?? name;
+    const form = themeForm(name);
+    if (!spelling.has(form)) spelling.set(form, name);
+    return spelling.get(form) ?? name;
   };
   return findings.map(({ themes, sentiment }) => ({ themes: [...new Set(themes.map(oneOf))], sentiment }));
 }

@@ -17,6 +17,7 @@ const feelOf = (text: string) => (/good/.test(text) ? (/bad/.test(text) ? 'mixed
 
 /** Judges by words that the test put there. */
 function judge(call: SeenCall): unknown {
+  if ('same' in call.schema.properties) return { same: [] };
   const isThemes = JSON.stringify(call.schema).includes('themes');
   return { answers: sentTo(call).map(({ n, text }) => ({ n, sentiment: feelOf(text), ...(isThemes && { themes: [/food/.test(text) ? (n % 2 ? 'Food' : 'food') : 'Other'] }) })) };
 }

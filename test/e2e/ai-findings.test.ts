@@ -15,6 +15,7 @@ const themesOf = (text: string) => ['Food', 'Queue: time', 'Staff'].filter((them
 
 /** Finds what the test put there. */
 function judge({ user, schema }: SeenCall): unknown {
+  if ('same' in schema.properties) return { same: [] };
   const isThemes = JSON.stringify(schema).includes('themes');
   return { answers: JSON.parse(user[0] ?? '{}').answers.map(({ n, text }: any) => ({ n, sentiment: feelOf(text), ...(isThemes && { themes: themesOf(text) }) })) };
 }

@@ -59,7 +59,7 @@ export const themesAnalysisSchema = z
       z.strictObject({ name: z.string(), count: countSchema, sentiment: sentimentSchema, responseIds: z.array(idSchema).max(20).describe('The first 20') }),
     ),
   })
-  .meta({ id: 'ThemesAnalysis', description: 'What open answers are about.' });
+  .meta({ id: 'ThemesAnalysis', description: 'What open answers are about, the most frequent first. A theme has one name in all spellings and wordings, which later analyses keep; `count` counts responses.' });
 
 export const summaryAnalysisSchema = z
   .strictObject({ summary: z.string(), insights: z.array(z.string()), recommendations: z.array(z.string()) })

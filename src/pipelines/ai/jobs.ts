@@ -10,7 +10,7 @@ import type { FindingStore } from '../../stores/findings.ts';
 import { isOfSurvey, type AiJob, type AiJobStatus, type AiStore, type SurveyJob } from '../../stores/postgres/ai.ts';
 import type { ScheduledTask } from '../schedule.ts';
 import type { Workers } from '../workers.ts';
-import { analyse, type AnalyseDeps } from './analyse.ts';
+import { analyse, type AnalyseDeps } from './analysis/analyse.ts';
 import { generate, type GenerateDeps } from './generate.ts';
 import { optimise, type OptimiseDeps } from './optimise.ts';
 import { writeReport, type ReportDeps } from './report.ts';

@@ -15,12 +15,15 @@ const analysisTypes: Readonly<Record<FindingKind, string>> = { sentiment: 'senti
 /** The findings of analyses as a whole; see AiStore for those of a job. */
 export function createAiFindingRows(sql: Sql) {
   return {
-    /** All findings of a topic, page by page. */
+    /** All findings of a topic, page by page, themes under the names that they are counted by. */
     async *pages({ surveyId, topic }: { surveyId: string; topic: string }): AsyncGenerator<FoundValues[]> {
       for (let last: FoundValues | undefined; ; ) {
         const beyond = last === undefined ? sql`` : sql`AND (response_id, question_id) > (${last.responseId}, ${last.questionId})`;
         const page = await sql<FoundValues[]>`
-          SELECT response_id AS "responseId", question_id AS "questionId", coalesce(finding->'themes', jsonb_build_array(finding->'sentiment')) AS values
+          SELECT response_id AS "responseId", question_id AS "questionId", CASE WHEN jsonb_exists(finding, 'themes') THEN (
+            SELECT coalesce(jsonb_agg(DISTINCT coalesce(known.shown, said.name)), '[]') FROM jsonb_array_elements_text(finding->'themes') said(name)
+            LEFT JOIN ai_themes known ON known.survey_id = ${surveyId} AND known.topic = ${topic} AND known.name = said.name
+          ) ELSE jsonb_build_array(finding->'sentiment') END AS values
           FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} ${beyond} ORDER BY response_id, question_id LIMIT ${pageRows}`;
         if (page.length > 0) yield page;
         if (page.length < pageRows) return;
@@ -44,10 +47,16 @@ export function createAiFindingRows(sql: Sql) {
       return new Set(rows.map(({ edition }) => edition));
     },
 
+    /** With the notes that were taken on no other answers. */
     removeOfResponses: (responseIds: readonly string[]): Promise<void> =>
-      withPostgres(async () => void (await sql`DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[])`)),
+      withPostgres(async () => void (await sql`
+        WITH gone AS (DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) RETURNING note_id)
+        DELETE FROM ai_notes USING gone WHERE ai_notes.id = gone.note_id
+          AND NOT EXISTS (SELECT FROM ai_findings other WHERE other.note_id = ai_notes.id AND other.response_id <> ALL(${responseIds}::uuid[]))`)),
 
-    removeOfSurvey: async (surveyId: string): Promise<void> => void (await sql`DELETE FROM ai_findings WHERE survey_id = ${surveyId}`),
+    removeOfSurvey: async (surveyId: string): Promise<void> => {
+      for (const table of ['ai_findings', 'ai_themes', 'ai_notes', 'ai_summaries']) await sql`DELETE FROM ${sql(table)} WHERE survey_id = ${surveyId}`;
+    },
   };
 }
 

@@ -1,5 +1,8 @@
 import type { ProblemCode } from '../../errors.ts';
+import { createAiNotes } from './ai-notes.ts';
+import { createAiThemes } from './ai-themes.ts';
 import { withPostgres, type Sql } from './client.ts';
+import { unhurried } from './unhurried.ts';
 
 export type AiJobStatus = 'PENDING' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
@@ -29,6 +32,8 @@ export interface AiFinding {
   questionId: string;
   digest: Buffer;
   finding: unknown;
+  /** Of the note that it is a part of. */
+  noteId?: string | undefined;
 }
 
 interface Scope {
@@ -43,6 +48,9 @@ export function createAiStore(sql: Sql) {
   const columns = sql`id, owner_id AS "ownerId", survey_id AS "surveyId", topic, request, status, progress, error`;
   const stale = () => new Date(Date.now() - staleMs);
   return {
+    ...createAiThemes(sql),
+    ...createAiNotes(sql),
+
     /** The job that does this work now, or the given one as a new job. */
     join: ({ id, ownerId, surveyId, topic, request }: Pick<AiJob, 'id' | 'ownerId' | 'surveyId' | 'topic' | 'request'>): Promise<string> =>
       withPostgres(async () => {
@@ -108,11 +116,11 @@ export function createAiStore(sql: Sql) {
     },
 
     saveFindings: async ({ surveyId, topic }: Scope, jobId: string, findings: readonly AiFinding[]): Promise<void> => {
-      const rows = findings.map(({ responseId, questionId, digest, finding }) => ({
-        survey_id: surveyId, topic, response_id: responseId, question_id: questionId, digest, finding: sql.json(finding as never), seen_by: jobId,
+      const rows = findings.map(({ responseId, questionId, digest, finding, noteId = null }) => ({
+        survey_id: surveyId, topic, response_id: responseId, question_id: questionId, digest, finding: sql.json(finding as never), note_id: noteId, seen_by: jobId,
       }));
       if (rows.length === 0) return;
-      await sql`INSERT INTO ai_findings ${sql(rows)} ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE SET digest = excluded.digest, finding = excluded.finding, seen_by = excluded.seen_by`;
+      await sql`INSERT INTO ai_findings ${sql(rows)} ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE SET digest = excluded.digest, finding = excluded.finding, note_id = excluded.note_id, seen_by = excluded.seen_by`;
     },
 
     /** Notes that a job met these answers again. */
@@ -122,12 +130,8 @@ export function createAiStore(sql: Sql) {
     },
 
     /** Drops what the job did not meet: answers that are gone. Gives their number. */
-    dropUnseen: async ({ surveyId, topic }: Scope, jobId: string): Promise<number> =>
-      (await sql`DELETE FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`).count,
-
-    /** Notes on batches of answers, each once. */
-    notes: async ({ surveyId, topic }: Scope): Promise<string[]> =>
-      (await sql<{ note: string }[]>`SELECT DISTINCT finding->>'note' AS note FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} ORDER BY 1`).map(({ note }) => note),
+    dropUnseen: ({ surveyId, topic }: Scope, jobId: string): Promise<number> =>
+      unhurried(sql, async (tx) => (await tx`DELETE FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`).count),
 
     /** → sentiment by question; `questionId` null: all together. */
     sentiments: async ({ surveyId, topic }: Scope): Promise<{ questionId: string | null; sentiment: string; count: number }[]> =>
@@ -137,14 +141,6 @@ export function createAiStore(sql: Sql) {
     sentimentPage: async ({ surveyId, topic }: Scope, page: number, limit: number): Promise<{ responseId: string; questionId: string; sentiment: string }[]> =>
       sql`SELECT response_id AS "responseId", question_id AS "questionId", finding->>'sentiment' AS sentiment FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}
           ORDER BY response_id, question_id LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
-
-    /** Most frequent first; `count` counts responses. */
-    themes: async ({ surveyId, topic }: Scope, limit: number): Promise<{ name: string; count: number; positive: number; negative: number; mixed: number; neutral: number; responseIds: string[] }[]> =>
-      sql`SELECT name, count(DISTINCT response_id) AS count, (array_agg(DISTINCT response_id ORDER BY response_id))[1:20] AS "responseIds",
-            count(*) FILTER (WHERE sentiment = 'positive') AS positive, count(*) FILTER (WHERE sentiment = 'negative') AS negative,
-            count(*) FILTER (WHERE sentiment = 'mixed') AS mixed, count(*) FILTER (WHERE sentiment = 'neutral') AS neutral
-          FROM (SELECT response_id, finding->>'sentiment' AS sentiment, jsonb_array_elements_text(finding->'themes') AS name FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}) found
-          GROUP BY name ORDER BY count DESC, name LIMIT ${limit}`,
   };
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { registry } from '../../domain/questions/registry.ts';
-import { visibleQuestions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
-import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
+import { registry } from '../../../domain/questions/registry.ts';
+import { visibleQuestions, type Question, type SurveyWithQuestions } from '../../../domain/survey.ts';
+import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
 
 export interface OpenAnswer {
   responseId: string;

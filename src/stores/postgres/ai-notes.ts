@@ -1,0 +1,43 @@
+import type { Topic } from './ai-themes.ts';
+import type { Sql } from './client.ts';
+import { unhurried } from './unhurried.ts';
+
+const pageRows = 500;
+
+/** Notes on batches of answers, and what was summed up of them so far. */
+export function createAiNotes(sql: Sql) {
+  return {
+    saveNote: async ({ surveyId, topic }: Topic, { id, note }: { id: string; note: string }): Promise<void> =>
+      void (await sql`INSERT INTO ai_notes ${sql({ id, survey_id: surveyId, topic, note })}`),
+
+    /** The notes that findings name, oldest first. */
+    async *notes({ surveyId, topic }: Topic): AsyncGenerator<string> {
+      for (let last: string | undefined; ; ) {
+        const beyond = last === undefined ? sql`` : sql`AND id > ${last}`;
+        const page = await sql<{ id: string; note: string }[]>`
+          SELECT id, note FROM ai_notes WHERE survey_id = ${surveyId} AND topic = ${topic} ${beyond} AND EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id) ORDER BY id LIMIT ${pageRows}`;
+        for (const { note } of page) yield note;
+        if (page.length < pageRows) return;
+        last = page.at(-1)?.id;
+      }
+    },
+
+    /** Forgets notes that no finding names any more. */
+    dropUnusedNotes: ({ surveyId, topic }: Topic): Promise<void> =>
+      unhurried(sql, async (tx) => void (await tx`
+        DELETE FROM ai_notes WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`)),
+
+    /** What was summed up of this basis before; notes that the job made use of it. */
+    summaryOf: async ({ surveyId, topic }: Topic, basis: string, jobId: string): Promise<string | undefined> =>
+      (await sql<{ summary: string }[]>`UPDATE ai_summaries SET seen_by = ${jobId} WHERE survey_id = ${surveyId} AND topic = ${topic} AND basis = ${basis} RETURNING summary`)[0]?.summary,
+
+    saveSummary: async ({ surveyId, topic }: Topic, jobId: string, { basis, summary }: { basis: string; summary: string }): Promise<void> =>
+      void (await sql`INSERT INTO ai_summaries ${sql({ survey_id: surveyId, topic, basis, summary, seen_by: jobId })} ON CONFLICT (survey_id, topic, basis) DO NOTHING`),
+
+    /** Forgets summaries that the job made no use of. */
+    dropUnseenSummaries: async ({ surveyId, topic }: Topic, jobId: string): Promise<void> =>
+      void (await sql`DELETE FROM ai_summaries WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`),
+  };
+}
+
+export type AiNoteStore = ReturnType<typeof createAiNotes>;

@@ -1,0 +1,93 @@
+import type { Sql, Tx } from './client.ts';
+import { unhurried } from './unhurried.ts';
+
+/** An analysis of a survey by one model in one wording. */
+export interface Topic {
+  surveyId: string;
+  topic: string;
+}
+
+export interface ThemeCount {
+  name: string;
+  /** How many answers speak of it. */
+  count: number;
+}
+
+/** One name that is to be counted under another. */
+export interface ThemeMerge {
+  name: string;
+  into: string;
+}
+
+/** Which names of themes are one: findings keep what the model said, these rows under which name it counts. */
+export function createAiThemes(sql: Sql) {
+  /** Every answer with each name that is shown of it, once. */
+  const shownOf = ({ surveyId, topic }: Topic) => sql`
+    SELECT DISTINCT response_id, question_id, finding->>'sentiment' AS sentiment, coalesce(known.shown, said.name) AS name
+    FROM ai_findings found CROSS JOIN LATERAL jsonb_array_elements_text(finding->'themes') said(name)
+    LEFT JOIN ai_themes known ON known.survey_id = found.survey_id AND known.topic = found.topic AND known.name = said.name
+    WHERE found.survey_id = ${surveyId} AND found.topic = ${topic}`;
+  return {
+    /** Most frequent first; `count` counts responses. */
+    themes: async (scope: Topic, limit: number): Promise<{ name: string; count: number; positive: number; negative: number; mixed: number; neutral: number; responseIds: string[] }[]> =>
+      sql`SELECT name, count(DISTINCT response_id) AS count, (array_agg(DISTINCT response_id ORDER BY response_id))[1:20] AS "responseIds",
+            count(*) FILTER (WHERE sentiment = 'positive') AS positive, count(*) FILTER (WHERE sentiment = 'negative') AS negative,
+            count(*) FILTER (WHERE sentiment = 'mixed') AS mixed, count(*) FILTER (WHERE sentiment = 'neutral') AS neutral
+          FROM (${shownOf(scope)}) shown GROUP BY name ORDER BY count DESC, name LIMIT ${limit}`,
+
+    /** Makes names known, each under the name that its form is shown by, or as itself. Gives that name of each. */
+    nameThemes: async (scope: Topic, named: readonly { name: string; form: string }[]): Promise<Map<string, string>> => {
+      const { surveyId, topic } = scope;
+      if (named.length === 0) return new Map();
+      const [names, forms] = [named.map(({ name }) => name), named.map(({ form }) => form)];
+      const rows = await sql.begin(async (tx) => {
+        await alone(tx, scope);
+        await tx`
+          INSERT INTO ai_themes (survey_id, topic, name, form, shown)
+          SELECT ${surveyId}, ${topic}, name, form, coalesce((SELECT shown FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic} AND form = said.form ORDER BY shown LIMIT 1), name)
+          FROM unnest(${names}::text[], ${forms}::text[]) said(name, form) ON CONFLICT DO NOTHING`;
+        return tx<{ name: string; shown: string }[]>`SELECT name, shown FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic} AND name = ANY(${names})`;
+      });
+      return new Map(rows.map(({ name, shown }) => [name, shown]));
+    },
+
+    /** The most frequent names that are shown, of those that were held against others already or of those that were not; without it of both. */
+    themeCounts: (scope: Topic, { limit, isSettled }: { limit: number; isSettled?: boolean }): Promise<ThemeCount[]> =>
+      unhurried(sql, (tx) => {
+        const { surveyId, topic } = scope;
+        const which = isSettled === undefined ? tx`` : tx`JOIN ai_themes head ON head.survey_id = ${surveyId} AND head.topic = ${topic} AND head.name = shown.name AND head.is_settled = ${isSettled}`;
+        return tx<ThemeCount[]>`SELECT shown.name, count(*) AS count FROM (${shownOf(scope)}) shown ${which} GROUP BY shown.name ORDER BY count DESC, shown.name LIMIT ${limit}`;
+      }),
+
+    /** Counts names under others from now on, and settles all that were looked at. What is settled keeps its name. */
+    mergeThemes: async (scope: Topic, { merges, settled }: { merges: readonly ThemeMerge[]; settled: readonly string[] }): Promise<void> => {
+      const { surveyId, topic } = scope;
+      await sql.begin(async (tx) => {
+        await alone(tx, scope);
+        // The target may have been merged by a process that had the job before.
+        for (const { name, into } of merges)
+          await tx`
+            UPDATE ai_themes merged SET shown = target.shown FROM ai_themes target
+            WHERE merged.survey_id = ${surveyId} AND merged.topic = ${topic} AND merged.shown = ${name} AND target.survey_id = ${surveyId} AND target.topic = ${topic} AND target.name = ${into}
+              AND NOT EXISTS (SELECT FROM ai_themes head WHERE head.survey_id = ${surveyId} AND head.topic = ${topic} AND head.name = ${name} AND head.is_settled)`;
+        await tx`UPDATE ai_themes SET is_settled = true WHERE survey_id = ${surveyId} AND topic = ${topic} AND name = ANY(${settled as string[]})`;
+      });
+    },
+
+    /** Settles every name. */
+    settleThemes: ({ surveyId, topic }: Topic): Promise<void> =>
+      unhurried(sql, async (tx) => void (await tx`UPDATE ai_themes SET is_settled = true WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT is_settled`)),
+
+    /** Forgets names that no answer has any more, and under which none is counted. */
+    dropUnusedThemes: ({ surveyId, topic }: Topic): Promise<void> =>
+      unhurried(sql, async (tx) => void (await tx`
+        WITH said AS MATERIALIZED (SELECT DISTINCT jsonb_array_elements_text(finding->'themes') AS name FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}),
+          kept AS MATERIALIZED (SELECT name FROM said UNION SELECT shown FROM ai_themes JOIN said USING (name) WHERE survey_id = ${surveyId} AND topic = ${topic})
+        DELETE FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT EXISTS (SELECT FROM kept WHERE kept.name = ai_themes.name)`)),
+  };
+}
+
+export type AiThemeStore = ReturnType<typeof createAiThemes>;
+
+/** Holds others who change the same topic's names until the transaction ends. */
+const alone = (tx: Tx, { surveyId, topic }: Topic) => tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${surveyId}/${topic}`}, 0))`;
