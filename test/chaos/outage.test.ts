@@ -66,9 +66,17 @@ describe('a store that is away', () => {
   it('ClickHouse: submissions go on, reading is refused, nothing is lost', async () => {
     await whileStopped('clickhouse', async () => {
       for (let n = 0; n < 20; n += 1) await submit(201);
-      const reply = await admin.call('GET', `/analytics/surveys/${surveyId}`);
-      assert.deepEqual([reply.status, reply.body.code], [503, 'SERVICE_UNAVAILABLE']);
+      // Those who ask first find out that nothing comes; whoever asks then is told at once.
+      for (const withinMs of [5500, 1000])
+        await Promise.all([`/analytics/surveys/${surveyId}`, `/responses/surveys/${surveyId}`, `/responses/${[...accepted][0]}`].map(async (path) => {
+          const startedAt = performance.now();
+          const reply = await admin.call('GET', path);
+          assert.deepEqual([reply.status, reply.body.code], [503, 'SERVICE_UNAVAILABLE'], path);
+          assert.ok(Number(reply.headers.get('retry-after')) >= 1);
+          assert.ok(performance.now() - startedAt < withinMs, `${path} was refused after ${Math.round(performance.now() - startedAt)} ms`);
+        }));
     });
+    await eventually(async () => assert.equal((await admin.call('GET', `/responses/surveys/${surveyId}`)).status, 200), 5000);
     await countIs(accepted.size);
   });
 

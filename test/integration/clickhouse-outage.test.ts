@@ -10,6 +10,7 @@ import { createClickHouse, type ClickHouse } from '../../src/stores/clickhouse/c
 import { createCrosstabStore } from '../../src/stores/clickhouse/crosstab.ts';
 import { createResponseStore } from '../../src/stores/clickhouse/responses.ts';
 import { createTotalsStore } from '../../src/stores/clickhouse/totals.ts';
+import { eventually } from '../support/eventually.ts';
 import { openResponseDatabase, responseLine, type ResponseDatabase } from '../support/response-database.ts';
 import { sharedStores } from '../support/stores.ts';
 
@@ -120,6 +121,36 @@ test('a server that does not answer is given up within the bound of the call', a
   await line.close();
 });
 
+test('a server that answers nothing is known by that: reads are refused long before their own bound, the next ones at once, and all work again when it answers', async () => {
+  const line = await openLine();
+  const clickhouse = createClickHouse({ urls: [line.url], log, patience: { askedAfterMs: 200, patienceMs: 400 } });
+  const reads = everyRead(clickhouse);
+  for (const read of Object.values(reads)) await read();
+  line.break('silent');
+  await within(2000, Promise.all(Object.entries(reads).map(([name, read]) => assert.rejects(read, isUnavailable, name))));
+  for (const [name, read] of Object.entries(reads)) await within(150, assert.rejects(read, isUnavailable, name));
+  line.break('none');
+  await eventually(() => clickhouse.select('SELECT 1'), 5000);
+  for (const read of Object.values(reads)) await read();
+  await clickhouse.close();
+  await line.close();
+});
+
+test('a server that is only busy may take its time', async () => {
+  const clickhouse = createClickHouse({ urls: [target.href], log, patience: { askedAfterMs: 50, patienceMs: 200 } });
+  assert.deepEqual(await clickhouse.select('SELECT sleepEachRow(1) FROM numbers(2)'), [[0], [0]]);
+  await clickhouse.close();
+});
+
+test('with several servers the next one is used while one answers nothing', async () => {
+  const [one, two] = await Promise.all([openLine(), openLine()]);
+  const clickhouse = createClickHouse({ urls: [one.url, two.url], log, patience: { askedAfterMs: 100, patienceMs: 200 } });
+  one.break('silent');
+  for (let call = 0; call < 3; call += 1) assert.deepEqual(await within(1500, clickhouse.select('SELECT 1')), [[1]]);
+  await clickhouse.close();
+  await Promise.all([one.close(), two.close()]);
+});
+
 test('a reply that breaks off is never taken for the whole', async () => {
   const line = await openLine();
   const clickhouse = createClickHouse({ urls: [line.url], log });
@@ -132,6 +163,8 @@ test('a reply that breaks off is never taken for the whole', async () => {
 test('a query that takes too long is ended on the server and refused as unavailable', async () => {
   const query = 'SELECT sum(sipHash64(number)) FROM numbers(100000000000)';
   await within(4000, assert.rejects(database.clickhouse.select(query, { timeoutMs: 1000 }), isUnavailable));
+  const running = () => database.clickhouse.select<[number]>(`SELECT count() FROM system.processes WHERE query LIKE '%sipHash64(number)%' AND query NOT LIKE '%system.processes%'`);
+  await eventually(async () => assert.deepEqual(await running(), [[0]]), 5000);
 });
 
 test('a batch on its way into an outage is to be tried again, and is stored once afterwards', async () => {

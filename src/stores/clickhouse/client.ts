@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
-import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client';
+import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import type { Log } from '../../log.ts';
 import { asProblem, isUnreachable, TooLong } from './failure.ts';
+import { createPulse, type PulseOptions } from './pulse.ts';
 import { name, text } from './query/literals.ts';
 
 export interface SelectOptions {
-  /** Bound of the whole query, on both sides; default 15 s. */
+  /** Bound of the whole query, on both sides; default 15 s. A server that answers nothing at all is given up much sooner. */
   timeoutMs?: number;
   /** For this query alone. */
   settings?: Readonly<Record<string, number | string>>;
@@ -32,6 +33,8 @@ export interface ClickHouseOptions {
   /** Servers of equal content: the next is used when one cannot be reached. The path of the first names the database. */
   urls: readonly string[];
   log: Log;
+  /** How soon a server that says nothing is given up; short in tests. */
+  patience?: Pick<PulseOptions, 'askedAfterMs' | 'patienceMs'>;
 }
 
 const defaultDatabase = 'survey';
@@ -42,21 +45,21 @@ const longestCallMs = 60 * 60_000;
 /** A server that was started again drops its idle connections: the first failure on one says nothing. */
 const leastAttempts = 2;
 
-export function createClickHouse({ urls, log }: ClickHouseOptions): ClickHouse {
+export function createClickHouse({ urls, log, patience = {} }: ClickHouseOptions): ClickHouse {
   const database = databaseOf(urls[0] ?? '');
-  const clients = urls.map(open);
+  const servers = urls.map((url) => connectTo(url, log, patience));
   let current = 0;
 
-  const attempt = async <T>(timeoutMs: number, step: (client: ClickHouseClient, signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const attempt = async <T>(timeoutMs: number, step: (server: Server, signal: AbortSignal) => Promise<T>): Promise<T> => {
     for (let tries = 1; ; tries += 1) {
-      const used = current % clients.length;
+      const used = current % servers.length;
       try {
-        return await bounded(timeoutMs, (signal) => step(at(clients, used), signal));
+        return await bounded(timeoutMs, (signal) => step(at(servers, used), signal));
       } catch (error) {
         if (!isUnreachable(error)) throw asProblem(error);
-        if (current % clients.length === used) current = used + 1;
-        if (clients.length > 1) log.warn({ err: error, server: used }, 'a ClickHouse server cannot be reached');
-        if (error instanceof TooLong || tries >= Math.max(leastAttempts, clients.length)) throw asProblem(error);
+        if (current % servers.length === used) current = used + 1;
+        if (servers.length > 1) log.warn({ err: error, server: used }, 'a ClickHouse server cannot be reached');
+        if (error instanceof TooLong || tries >= Math.max(leastAttempts, servers.length)) throw asProblem(error);
       }
     }
   };
@@ -66,35 +69,40 @@ export function createClickHouse({ urls, log }: ClickHouseOptions): ClickHouse {
     table: (table) => `${name(database)}.${name(table)}`,
     select<Row extends readonly unknown[]>(sql: string, { timeoutMs = readTimeoutMs, settings = {} }: SelectOptions = {}) {
       const query = `${sql} SETTINGS ${inline({ ...alwaysSet, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
-      return attempt(timeoutMs, async (client, signal) => {
-        const result = await client.query({ query, format: 'JSONCompactEachRow', abort_signal: signal, clickhouse_settings: readBeforeParsing });
-        signal.addEventListener('abort', () => result.close());
-        return result.json<Row>();
-      });
+      return attempt(timeoutMs, ({ client, pulse }, end) =>
+        pulse.during(async (silence) => {
+          const signal = AbortSignal.any([end, silence]);
+          const result = await client.query({ query, format: 'JSONCompactEachRow', abort_signal: signal, clickhouse_settings: { ...readBeforeParsing, ...endedWithItsCaller } });
+          signal.addEventListener('abort', () => result.close());
+          return result.json<Row>();
+        }),
+      );
     },
     bytes: (sql, format, { timeoutMs = readTimeoutMs, settings = {} } = {}) =>
-      attempt(timeoutMs, async (client, signal) => {
+      attempt(timeoutMs, async ({ client }, signal) => {
         const query = `${sql} SETTINGS ${inline({ ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })} FORMAT ${format}`;
-        const { stream } = await client.exec({ query, abort_signal: signal, clickhouse_settings: { ...readBeforeParsing, ...sentWhole } });
+        const { stream } = await client.exec({ query, abort_signal: signal, clickhouse_settings: { ...readBeforeParsing, ...endedWithItsCaller, ...sentWhole } });
         signal.addEventListener('abort', () => stream.destroy());
         const pieces: Uint8Array[] = [];
         for await (const piece of stream) pieces.push(piece);
         return pieces;
       }),
-    command: (sql, { timeoutMs = changeTimeoutMs } = {}) => attempt(timeoutMs, async (client, signal) => void (await client.command({ query: sql, abort_signal: signal }))),
+    command: (sql, { timeoutMs = changeTimeoutMs } = {}) => attempt(timeoutMs, async ({ client }, signal) => void (await client.command({ query: sql, abort_signal: signal }))),
     insert: (sql, body, { timeoutMs = changeTimeoutMs } = {}) =>
-      attempt(timeoutMs, async (client, signal) => {
+      attempt(timeoutMs, async ({ client }, signal) => {
         const { stream } = await client.exec({ query: sql, values: Readable.from(body, { objectMode: false }), abort_signal: signal });
         signal.addEventListener('abort', () => stream.destroy());
         for await (const _ of stream);
       }),
-    ping: () => attempt(pingTimeoutMs, async (client, signal) => void (await client.query({ query: 'SELECT 1', abort_signal: signal }).then((result) => result.text()))).then(() => true, () => false),
-    close: async () => void (await Promise.all(clients.map((client) => client.close()))),
+    ping: () => attempt(pingTimeoutMs, async ({ client }, signal) => void (await client.query({ query: 'SELECT 1', abort_signal: signal }).then((result) => result.text()))).then(() => true, () => false),
+    close: async () => void (await Promise.all(servers.map((server) => server.close()))),
   };
 }
 
 /** A statement may name thousands of moments or columns; this bound is asked before the statement's own settings are read. */
 const readBeforeParsing = { max_query_size: '4194304' };
+/** A server ends a read whose caller has hung up only when it is told that the statement reads and nothing else. */
+const endedWithItsCaller = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } as const;
 /** A query that fails half-way then has the status of a failure, instead of an end that must be looked at. */
 const sentWhole = { wait_end_of_query: 1 } as const;
 /** Older servers quote 64-bit numbers. */
@@ -108,18 +116,22 @@ function databaseOf(url: string): string {
   return decodeURIComponent(new URL(url).pathname.slice(1)) || defaultDatabase;
 }
 
-function open(url: string): ClickHouseClient {
-  const server = new URL(url);
-  server.pathname = '';
-  return createClient({
-    url: server,
-    application: 'survey-service',
-    max_open_connections: 32,
-    // Every call has a bound of its own; this one would also end long work that is silent until it is done.
-    request_timeout: longestCallMs,
-    keep_alive: { enabled: true },
-    log: { level: ClickHouseLogLevel.OFF },
-  });
+type Server = ReturnType<typeof connectTo>;
+
+function connectTo(url: string, log: Log, patience: Partial<PulseOptions>) {
+  const address = new URL(url);
+  address.pathname = '';
+  const common = { url: address, application: 'survey-service', log: { level: ClickHouseLogLevel.OFF } };
+  // Every call has a bound of its own; this one would also end long work that is silent until it is done.
+  const client = createClient({ ...common, max_open_connections: 32, request_timeout: longestCallMs, keep_alive: { enabled: true } });
+  // A connection of its own each time: it must not wait for its turn behind queries.
+  const asker = createClient({ ...common, keep_alive: { enabled: false } });
+  const pulse = createPulse({ ...patience, ask: (signal) => asker.ping({ select: false, abort_signal: signal }), log });
+  const close = async (): Promise<void> => {
+    pulse.stop();
+    await Promise.all([client.close(), asker.close()]);
+  };
+  return { client, pulse, close };
 }
 
 function at<T>(items: readonly T[], index: number): T {

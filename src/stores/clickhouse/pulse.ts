@@ -1,0 +1,103 @@
+import type { Log } from '../../log.ts';
+
+export interface PulseOptions {
+  /** Puts a question that costs the server nothing; settles, however, as soon as anybody answers. */
+  ask(signal: AbortSignal): Promise<unknown>;
+  /** A call that has waited so long makes the server be asked whether it is there. */
+  askedAfterMs?: number;
+  /** A server that answers nothing for so long is silent. */
+  patienceMs?: number;
+  log: Log;
+}
+
+/** The server takes connections, or swallows them, and says nothing. */
+export class Silent extends Error {
+  constructor() {
+    super('the server answers nothing');
+    this.name = 'Silent';
+  }
+}
+
+/** Together with the second before it this is what a caller waits for a refusal at most. */
+const usualPatienceMs = 3000;
+const usualAskedAfterMs = 1000;
+const probeEveryMs = 250;
+
+/**
+ * Tells a server that is busy from one that says nothing: a stopped process, a dead host behind a live address. A call may wait for a
+ * busy one; all that wait for a silent one are refused together, and those that come after at once, until it answers again.
+ */
+export function createPulse({ ask, askedAfterMs = usualAskedAfterMs, patienceMs = usualPatienceMs, log }: PulseOptions) {
+  const waiting = new Set<(error: Silent) => void>();
+  let asking: Promise<boolean> | undefined;
+  let probe: NodeJS.Timeout | undefined;
+  let isSilent = false;
+  let isStopped = false;
+
+  const isAnswering = (): Promise<boolean> => (asking ??= answers(ask, patienceMs).finally(() => (asking = undefined)));
+
+  const fallSilent = (): void => {
+    for (const refuse of waiting) refuse(new Silent());
+    if (isSilent || isStopped) return;
+    isSilent = true;
+    log.warn('ClickHouse answers nothing: reads are refused until it does');
+    probeLater();
+  };
+
+  const probeLater = (): void => {
+    probe = setTimeout(() => {
+      void isAnswering().then((isThere) => {
+        if (isStopped) return;
+        if (!isThere) return probeLater();
+        isSilent = false;
+        log.info('ClickHouse answers again');
+      });
+    }, probeEveryMs);
+    probe.unref();
+  };
+
+  return {
+    /** Does the work, unless the server is silent or falls silent meanwhile: then it rejects with Silent, and the work's signal says so too. */
+    async during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+      if (isSilent) throw new Silent();
+      const silence = new AbortController();
+      let timer: NodeJS.Timeout | undefined;
+      let refuse: (error: Silent) => void = () => undefined;
+      const refused = new Promise<never>((_, reject) => (refuse = reject));
+      waiting.add(refuse);
+      const lookLater = () => {
+        timer = setTimeout(() => void isAnswering().then((isThere) => (isThere ? waiting.has(refuse) && lookLater() : fallSilent())), askedAfterMs);
+      };
+      lookLater();
+      try {
+        return await Promise.race([work(silence.signal), refused]);
+      } catch (error) {
+        if (error instanceof Silent) silence.abort();
+        throw error;
+      } finally {
+        waiting.delete(refuse);
+        clearTimeout(timer);
+      }
+    },
+    stop(): void {
+      isStopped = true;
+      clearTimeout(probe);
+    },
+  };
+}
+
+export type Pulse = ReturnType<typeof createPulse>;
+
+/** Whether an answer of any kind comes in time. */
+async function answers(ask: PulseOptions['ask'], patienceMs: number): Promise<boolean> {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const nothing = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => {
+      resolve(false);
+      controller.abort();
+    }, patienceMs);
+  });
+  const something = ask(controller.signal).then(() => true, () => true);
+  return Promise.race([something, nothing]).finally(() => clearTimeout(timer));
+}
