@@ -16,6 +16,7 @@ const nothing = async () => undefined;
 const providers = createProviders({
   find: async (name) => ({ ...settings.ai.providers[name], source: 'environment' }),
   guard: createGuard({ isPrivateAllowed: false }),
+  callTimeoutMs: settings.ai.callTimeoutMs,
   meter: { budget: { take: async () => 0, settle: nothing, hold: nothing }, usage: { record: nothing }, patienceMs: 0, newId: () => newId(), log: createLog('warn') },
 });
 

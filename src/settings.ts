@@ -69,6 +69,7 @@ const environment = z.object({
   RETENTION_DAYS: whole(1).optional(),
   AI_BATCH_SIZE: whole(1, 1000).default(50),
   AI_BATCH_DELAY_MS: whole(0).default(1000),
+  AI_CALL_TIMEOUT_SECONDS: whole(1, 600).default(90),
   AI_CACHE_ENABLED: flag.default(true),
   AI_CACHE_TTL_SECONDS: whole(1).default(3600),
   AI_ANONYMIZE_PII: flag.default(true),
@@ -164,6 +165,7 @@ export function readSettings(source: Record<string, string | undefined>) {
     ai: {
       batchSize: env.AI_BATCH_SIZE,
       batchDelayMs: env.AI_BATCH_DELAY_MS,
+      callTimeoutMs: env.AI_CALL_TIMEOUT_SECONDS * 1000,
       isCacheEnabled: env.AI_CACHE_ENABLED,
       cacheTtlSeconds: env.AI_CACHE_TTL_SECONDS,
       isAnonymising: env.AI_ANONYMIZE_PII,

@@ -46,11 +46,11 @@ export function createAi({ settings, stored, secrets, guard, sql, redis, patienc
       source: 'settings',
     };
   };
-  const { isCacheEnabled, cacheTtlSeconds } = settings.ai;
+  const { isCacheEnabled, cacheTtlSeconds, callTimeoutMs } = settings.ai;
   const kept = isCacheEnabled ? createKeptReplies({ redis, ttlSeconds: cacheTtlSeconds, log }) : undefined;
   const usage = createAiUsageStore(sql);
   const meter = { budget: createProviderBudget(redis), usage, patienceMs, newId: () => newId(), log };
-  return { find, usage, providers: createProviders({ guard, find, kept, meter }) };
+  return { find, usage, providers: createProviders({ guard, find, kept, meter, callTimeoutMs }) };
 }
 
 export type Ai = ReturnType<typeof createAi>;

@@ -24,10 +24,12 @@ export function createBoundedFetch({ maxReplyBytes, guard }: BoundedFetchOptions
       const request = send(url, { method: init.method ?? 'GET', headers, ...(guard && { lookup: guard.lookup }), ...(init.signal && { signal: init.signal }) });
       request.on('error', reject);
       request.on('response', (reply) => {
-        readWhole(reply, maxReplyBytes).then((body) => resolve(responseOf(reply, body)), (error: Error) => {
-          request.destroy();
-          reject(error);
-        });
+        readWhole(reply, maxReplyBytes)
+          .then((body) => resolve(responseOf(reply, body)))
+          .catch((error: Error) => {
+            request.destroy();
+            reject(error);
+          });
       });
       request.end(typeof init.body === 'string' ? init.body : undefined);
     });
@@ -45,10 +47,13 @@ async function readWhole(reply: IncomingMessage, maxBytes: number): Promise<Buff
   return Buffer.concat(chunks);
 }
 
+const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
+
 function responseOf(reply: IncomingMessage, body: Buffer): Response {
   const headers = new Headers();
   for (const [name, value] of Object.entries(reply.headers)) if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
-  const status = reply.statusCode ?? 502;
-  // A redirect is a failure like any other status that is no success.
-  return new Response(status === 204 || status === 304 ? null : new Uint8Array(body), { status: status < 200 ? 502 : status, headers });
+  const given = reply.statusCode ?? 502;
+  // A redirect is a failure like any other status that is no success; a status that there is not is one of a broken gateway.
+  const status = given < 200 || given > 599 ? 502 : given;
+  return new Response(bodiless.has(status) ? null : new Uint8Array(body), { status, headers });
 }

@@ -24,7 +24,7 @@ export function callFailure(error: unknown, signal: AbortSignal): unknown {
 }
 
 function codeOf(status: number | undefined, said: string): ProblemCode {
-  if (/unsupported_country|region|location is not supported/i.test(said) && (status === 400 || status === 403)) return 'AI_MODEL_UNAVAILABLE';
+  if (/unsupported_country|region|location is not supported|request not allowed/i.test(said) && (status === 400 || status === 403)) return 'AI_MODEL_UNAVAILABLE';
   if (status === 401 || status === 403) return 'AI_KEY_INVALID';
   // One provider refuses a wrong key as a wrong argument.
   if (status === 400 && /api[ _]key/i.test(said)) return 'AI_KEY_INVALID';
@@ -34,17 +34,22 @@ function codeOf(status: number | undefined, said: string): ProblemCode {
 
 function messageOf(code: ProblemCode, error: unknown, status: number | undefined): string | undefined {
   if (code !== 'AI_PROVIDER_ERROR') return undefined;
+  if (status === 400 && /content_filter/.test(wordsOf(error))) return 'The AI provider refused the content';
   const kind = error instanceof Error ? error.constructor.name : '';
   if (/Timeout/i.test(kind) || (error instanceof Error && error.name === 'TimeoutError')) return 'The AI provider did not answer in time';
   return status === undefined ? 'The AI provider could not be reached' : `The AI provider failed with status ${status}`;
 }
 
+/** Whole seconds, by a header, or by words where a provider has no header for it. */
 function retryAfter(error: unknown): number {
   const headers = field(error, 'headers');
-  const given = headers instanceof Headers ? headers.get('retry-after') : null;
-  const seconds = given === null ? Number.NaN : /^\d+(\.\d+)?$/.test(given) ? Number(given) : (Date.parse(given) - Date.now()) / 1000;
-  return Number.isFinite(seconds) ? Math.min(Math.max(1, Math.ceil(seconds)), mostRetryAfterSeconds) : defaultRetryAfterSeconds;
+  const given = (name: string) => (headers instanceof Headers ? headers.get(name) : null) ?? '';
+  const told = [secondsOf(given('retry-after-ms')) / 1000, secondsOf(given('retry-after')), secondsOf(/retry in ([\d.]+)s/i.exec(wordsOf(error))?.[1] ?? '')];
+  return Math.min(Math.max(1, Math.ceil(told.find(Number.isFinite) ?? defaultRetryAfterSeconds)), mostRetryAfterSeconds);
 }
+
+/** Of a number or a date; NaN for what is neither. */
+const secondsOf = (text: string): number => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000);
 
 function wordsOf(error: unknown): string {
   const code = field(error, 'code');

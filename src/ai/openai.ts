@@ -25,7 +25,7 @@ export function createOpenAi({ apiKey, baseUrl, models, timeoutMs, fetch }: Prov
 
 /** Provider C, through its OpenAI-compatible interface. */
 export function createGemini({ apiKey, baseUrl = geminiBaseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
-  const client = new OpenAI({ apiKey, baseURL: baseUrl, organization: null, project: null, maxRetries: 0, timeout: timeoutMs, logLevel: 'off', fetch });
+  const client = new OpenAI({ apiKey, baseURL: baseUrl, organization: null, project: null, maxRetries: 0, timeout: timeoutMs, logLevel: 'off', fetch: unlisted(fetch) });
   return chatProvider('gemini', client, models);
 }
 
@@ -33,6 +33,17 @@ export function createGemini({ apiKey, baseUrl = geminiBaseUrl, models, timeoutM
 export function createAzure({ apiKey, endpoint, deployment, models, timeoutMs, fetch }: Omit<ProviderOptions, 'baseUrl'> & { endpoint: string; deployment: string }): Provider {
   const client = new AzureOpenAI({ apiKey, baseURL: null, endpoint, deployment, apiVersion: azureApiVersion, maxRetries: 0, timeout: timeoutMs, logLevel: 'off', fetch });
   return chatProvider('azure', client, models);
+}
+
+/** This provider puts its errors into a list of one, where the SDK does not find what they say. */
+function unlisted(fetch: ProviderOptions['fetch']): ProviderOptions['fetch'] {
+  return async (input, init) => {
+    const reply = await fetch(input, init);
+    if (reply.ok) return reply;
+    const text = await reply.text();
+    const { status, headers } = reply;
+    return new Response((/^\s*\[(.*)\]\s*$/s.exec(text)?.[1] ?? text) || null, { status, headers });
+  };
 }
 
 function chatProvider(name: ProviderName, client: OpenAI, models: Provider['models']): Provider {

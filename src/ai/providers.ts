@@ -26,19 +26,20 @@ export interface ProvidersDeps {
   /** Undefined: nothing is kept. */
   kept?: KeptReplies | undefined;
   meter: MeterDeps;
+  /** Until a reply has come in whole. */
+  callTimeoutMs: number;
 }
 
-const callTimeoutMs = 90_000;
 const maxReplyBytes = 4 * 1024 * 1024;
 
 /** Gives ready providers. Clients are made for every use: they hold nothing but settings, which may have changed. */
-export function createProviders({ find, guard, kept, meter: meterDeps }: ProvidersDeps) {
+export function createProviders({ find, guard, kept, meter: meterDeps, callTimeoutMs }: ProvidersDeps) {
   return {
     /** The named provider, or the first configured one, within its limits. `purpose` says whose calls they are. Throws AI_NOT_CONFIGURED, or AI_KEY_INVALID for a key that cannot be one. */
     async pick(name?: ProviderName, purpose: Purpose = {}): Promise<Provider> {
       for (const candidate of name === undefined ? providerNames : [name]) {
         const found = await find(candidate);
-        if (found) return { ...meter(build(candidate, found, guard), { ...limitsOf(candidate, found), purpose }, meterDeps), kept };
+        if (found) return { ...meter(build(candidate, found, { guard, callTimeoutMs }), { ...limitsOf(candidate, found), purpose }, meterDeps), kept };
       }
       throw new Problem('AI_NOT_CONFIGURED', name === undefined ? 'No AI provider has a key' : undefined);
     },
@@ -55,7 +56,7 @@ function limitsOf(name: ProviderName, { apiKey = '', baseUrl, endpoint, requests
   return { account, allowance };
 }
 
-function build(name: ProviderName, found: FoundSettings, guard: ProvidersDeps['guard']): Provider {
+function build(name: ProviderName, found: FoundSettings, { guard, callTimeoutMs }: Pick<ProvidersDeps, 'guard' | 'callTimeoutMs'>): Provider {
   const { apiKey = '', baseUrl, endpoint, deployment, source } = found;
   assertKeyForm(name, apiKey, baseUrl !== undefined || endpoint !== undefined);
   const defaults = providerDefaults[name];

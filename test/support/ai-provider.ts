@@ -1,38 +1,44 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { readCall, replyOf, synthesise, type Ending, type SeenCall } from './ai-wire.ts';
 
-export interface SeenCall {
-  wire: 'openai' | 'azure' | 'gemini' | 'anthropic';
-  path: string;
-  key: string;
-  model: string;
-  system: string;
-  /** The user's turns, in order. */
-  user: string[];
-  schema: any;
-  /** The whole body as it arrived. */
-  raw: string;
-}
+export type { SeenCall } from './ai-wire.ts';
 
 /** What the stand-in does instead of answering well. */
 export type Fault =
   | { status: number; headers?: Record<string, string>; body?: unknown }
-  | { text: string }
+  /** Well-formed, and this is what the model says. */
+  | { text: string; ending?: Ending }
+  /** No reply, ever. */
   | { hang: true }
-  | { cut: true }
+  /** A reply that begins, and then a space now and then. */
+  | { drip: true }
+  /** Hung up: before a word, in the middle of a body whose length is known, between chunks. */
+  | { cut: true | 'before' | 'chunks' }
+  /** So many spaces. */
   | { bytes: number }
   | { refusal: true };
 
-export interface AiProviderServer {
-  /** Environment of a service that uses it for all four providers. */
-  env: Record<string, string>;
-  url: string;
+interface State {
   calls: SeenCall[];
   /** The next calls get these, one each. */
   faults: Fault[];
+  /** Goes before `faults`. */
+  faultOf: ((call: SeenCall) => Fault | undefined) | undefined;
   /** Decides what a good reply holds; undefined: something that fits the schema. */
   answer: ((call: SeenCall) => unknown) | undefined;
   delayMs: number;
+  /** Bytes of endless replies that were taken from the stand-in. */
+  floodedBytes: number;
+  /** What was asked for that no provider serves, and why requests were refused. */
+  strays: string[];
+}
+
+export interface AiProviderServer extends State {
+  /** Environment of a service that uses it for all four providers. */
+  env: Record<string, string>;
+  url: string;
   close(): Promise<void>;
 }
 
@@ -40,7 +46,7 @@ export const standInKey = 'stand-in-key-0001';
 
 /** A server on loopback that speaks the wire protocols of the four providers. */
 export async function startAiProvider(): Promise<AiProviderServer> {
-  const state = { calls: [] as SeenCall[], faults: [] as Fault[], answer: undefined as AiProviderServer['answer'], delayMs: 0 };
+  const state: State = { calls: [], faults: [], faultOf: undefined, answer: undefined, delayMs: 0, floodedBytes: 0, strays: [] };
   const server = createServer((request, response) => {
     void serve(request, response, state);
   });
@@ -57,82 +63,52 @@ export async function startAiProvider(): Promise<AiProviderServer> {
   return Object.assign(state, { env, url, close });
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse, state: Pick<AiProviderServer, 'calls' | 'faults' | 'answer' | 'delayMs'>): Promise<void> {
+async function serve(request: IncomingMessage, response: ServerResponse, state: State): Promise<void> {
   const raw = await textOf(request);
   const call = readCall(request, raw);
-  if (typeof call === 'string') return send(response, 400, { error: { message: call } });
+  if (typeof call === 'string') {
+    state.strays.push(`${request.method} ${request.url}: ${call}`);
+    return send(response, 400, { error: { message: call } });
+  }
   state.calls.push(call);
-  const fault = state.faults.shift();
-  if (state.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, state.delayMs));
+  const fault = state.faultOf ? state.faultOf(call) : state.faults.shift();
+  if (state.delayMs > 0) await pause(state.delayMs);
   if (call.key !== standInKey) return send(response, 401, { error: { message: `Incorrect API key provided: ${call.key}`, code: 'invalid_api_key' } });
   if (fault && 'status' in fault) return send(response, fault.status, fault.body ?? { error: { message: `failure of ${call.key}` } }, fault.headers);
   if (fault && 'hang' in fault) return;
-  if (fault && 'cut' in fault) {
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '5000' }).write('{"id":');
-    return void setTimeout(() => response.destroy(), 20);
-  }
-  if (fault && 'bytes' in fault) return flood(response, fault.bytes);
-  const isRefused = fault !== undefined && 'refusal' in fault;
+  if (fault && 'drip' in fault) return drip(response);
+  if (fault && 'cut' in fault) return cut(response, fault.cut);
+  if (fault && 'bytes' in fault) return flood(response, fault.bytes, state);
   const text = fault && 'text' in fault ? fault.text : JSON.stringify(state.answer?.(call) ?? synthesise(call.schema));
-  send(response, 200, call.wire === 'anthropic' ? anthropicReply(call, text, isRefused) : chatReply(call, text, isRefused));
+  const ending = fault && 'refusal' in fault ? 'refusal' : fault && 'text' in fault ? fault.ending : undefined;
+  send(response, 200, replyOf(call, text, ending ?? 'whole'));
 }
 
-function flood(response: ServerResponse, bytes: number): void {
+function cut(response: ServerResponse, how: true | 'before' | 'chunks'): void {
+  if (how === 'before') return void response.destroy();
+  response.writeHead(200, { 'content-type': 'application/json', ...(how === true && { 'content-length': '5000' }) }).write('{"id":');
+  setTimeout(() => response.destroy(), 20);
+}
+
+function drip(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).write('{');
+  const timer = setInterval(() => response.write(' '), 50);
+  response.once('close', () => clearInterval(timer));
+}
+
+function flood(response: ServerResponse, bytes: number, state: State): void {
   response.writeHead(200, { 'content-type': 'application/json' });
-  const chunk = Buffer.alloc(1024 * 1024, 0x20);
+  const chunk = Buffer.alloc(256 * 1024, 0x20);
   const more = (sent: number): void => {
     if (response.destroyed) return;
     if (sent >= bytes) return void response.end('{}');
-    response.write(chunk, () => more(sent + chunk.length));
+    response.write(chunk, (error) => {
+      if (error) return;
+      state.floodedBytes += chunk.length;
+      more(sent + chunk.length);
+    });
   };
   more(0);
-}
-
-/** Insists on what the real interfaces insist on; a string says what is missing. */
-function readCall(request: IncomingMessage, raw: string): SeenCall | string {
-  const path = (request.url ?? '').split('?')[0] ?? '';
-  const body = JSON.parse(raw === '' ? '{}' : raw);
-  const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
-  if (request.method !== 'POST' || request.headers['content-type'] !== 'application/json') return 'only JSON is taken';
-  if (path === '/v1/messages') {
-    if (!request.headers['anthropic-version'] || !(body.max_tokens > 0)) return 'version and max_tokens are needed';
-    const apiKey = request.headers['x-api-key'];
-    const key = bearer !== '' ? bearer : String(apiKey ?? '');
-    return { wire: 'anthropic', path, key, model: body.model, system: body.system, user: userTurns(body), schema: body.output_config?.format?.schema, raw };
-  }
-  const wire = path === '/v1/chat/completions' ? 'openai' : path === '/v1beta/openai/chat/completions' ? 'gemini' : path === '/openai/deployments/dep1/chat/completions' ? 'azure' : undefined;
-  if (!wire) return `nothing is served at ${path}`;
-  if (wire === 'azure' && !(request.url ?? '').includes('api-version=')) return 'api-version is needed';
-  const key = wire === 'azure' ? String(request.headers['api-key'] ?? '') : bearer;
-  if (body.response_format?.json_schema?.strict !== true) return 'a strict schema is needed';
-  const system = body.messages.filter(({ role }: any) => role === 'system').map(({ content }: any) => content).join('\n');
-  return { wire, path, key, model: body.model, system, user: userTurns(body), schema: body.response_format.json_schema.schema, raw };
-}
-
-const userTurns = (body: any): string[] => body.messages.filter(({ role }: any) => role === 'user').map(({ content }: any) => String(content));
-
-const chatReply = ({ model }: SeenCall, text: string, isRefused: boolean) => ({
-  id: 'chatcmpl-1', object: 'chat.completion', created: 1_700_000_000, model,
-  choices: [{ index: 0, finish_reason: 'stop', logprobs: null, message: { role: 'assistant', content: isRefused ? null : text, refusal: isRefused ? 'I cannot help with that.' : null } }],
-  usage: { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 },
-});
-
-const anthropicReply = ({ model }: SeenCall, text: string, isRefused: boolean) => ({
-  id: 'msg_1', type: 'message', role: 'assistant', model, content: isRefused ? [] : [{ type: 'text', text }], stop_reason: isRefused ? 'refusal' : 'end_turn', stop_sequence: null,
-  usage: { input_tokens: 100, output_tokens: 50 },
-});
-
-/** A small value that fits a JSON schema. */
-export function synthesise(schema: any, at = 0): unknown {
-  if (schema.anyOf) return synthesise(schema.anyOf[0], at);
-  if (schema.const !== undefined) return schema.const;
-  if (schema.enum) return schema.enum[at % schema.enum.length];
-  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
-  if (type === 'object') return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, property]) => [name, synthesise(property, at)]));
-  if (type === 'array') return Array.from({ length: Math.max(schema.minItems ?? 0, 2) }, (_, index) => synthesise(schema.items, index));
-  if (type === 'number' || type === 'integer') return schema.minimum ?? 1;
-  if (type === 'boolean') return at % 2 === 0;
-  return type === 'null' ? null : `text ${at + 1}`;
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

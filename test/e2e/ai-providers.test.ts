@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { features, openAiTables, setStage, wellDone, type AiProvider, type Feature, type Stage } from '../support/ai-features.ts';
+import { standInKey, type Fault, type SeenCall } from '../support/ai-provider.ts';
+import { aiProviders, startAiScene, type AiScene } from '../support/ai-scene.ts';
+
+const generous = Object.fromEntries(['OPENAI', 'ANTHROPIC', 'GEMINI', 'AZURE_OPENAI'].flatMap((prefix) => [[`${prefix}_RPM`, '100000'], [`${prefix}_TPM`, '1000000000']]));
+
+/** An error in the provider's own form. */
+const refused = (status: number, said: Record<AiProvider, [code: string, message: string]>, headers: Record<string, string> = {}) => (provider: AiProvider): Fault => {
+  const [code, message] = said[provider];
+  const body = {
+    openai: { error: { message, type: 'invalid_request_error', param: null, code } }, azure: { error: { code, message } },
+    gemini: [{ error: { code: status, message, status: code } }], anthropic: { type: 'error', error: { type: code, message }, request_id: 'req_1' },
+  };
+  return { status: provider === 'gemini' && /^(INVALID_ARGUMENT|FAILED_PRECONDITION)$/.test(code) ? 400 : status, body: body[provider], headers };
+};
+
+interface Trouble {
+  what: string;
+  fault: (provider: AiProvider) => Fault;
+  code: string;
+  /** How often the provider is asked, and how many of the calls bring no reply. */
+  calls?: number;
+  failed?: number;
+}
+
+const same = (fault: Fault) => () => fault;
+const unusable = { code: 'AI_PROVIDER_ERROR', calls: 2, failed: 0 };
+const key = `sk-…${standInKey}`;
+
+const troubles: readonly Trouble[] = [
+  {
+    what: 'a wrong key', code: 'AI_KEY_INVALID',
+    fault: refused(401, { openai: ['invalid_api_key', `Incorrect API key provided: ${key}`], azure: ['401', 'Access denied due to invalid subscription key'], gemini: ['INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.'], anthropic: ['authentication_error', 'invalid x-api-key'] }),
+  },
+  {
+    what: 'a key without permission', code: 'AI_KEY_INVALID',
+    fault: refused(403, { openai: ['insufficient_permissions', 'You have insufficient permissions for this operation.'], azure: ['PermissionDenied', 'Principal does not have access to API/Operation.'], gemini: ['PERMISSION_DENIED', 'Permission denied: Consumer has been suspended.'], anthropic: ['permission_error', 'Your API key does not have permission to use the specified resource.'] }),
+  },
+  {
+    what: 'a country without the service', code: 'AI_MODEL_UNAVAILABLE',
+    fault: refused(403, { openai: ['unsupported_country_region_territory', 'Country, region, or territory not supported'], azure: ['403', 'This model is not available in the region of the resource.'], gemini: ['FAILED_PRECONDITION', 'User location is not supported for the API use.'], anthropic: ['forbidden', 'Request not allowed'] }),
+  },
+  {
+    what: 'an unknown model', code: 'AI_MODEL_UNAVAILABLE',
+    fault: refused(404, { openai: ['model_not_found', 'The model does not exist or you do not have access to it.'], azure: ['DeploymentNotFound', 'The API deployment for this resource does not exist.'], gemini: ['NOT_FOUND', 'models/gemini-0 is not found for API version v1main'], anthropic: ['not_found_error', 'model: claude-0'] }),
+  },
+  {
+    what: 'a breakdown', code: 'AI_PROVIDER_ERROR',
+    fault: refused(500, { openai: ['server_error', 'The server had an error'], azure: ['InternalServerError', 'Internal server error'], gemini: ['INTERNAL', 'An internal error has occurred.'], anthropic: ['api_error', 'Internal server error'] }),
+  },
+  {
+    what: 'too much to do', code: 'AI_PROVIDER_ERROR',
+    fault: (provider) => refused(provider === 'anthropic' ? 529 : 503, { openai: ['overloaded', 'The engine is overloaded'], azure: ['ServiceUnavailable', 'Try later'], gemini: ['UNAVAILABLE', 'The model is overloaded.'], anthropic: ['overloaded_error', 'Overloaded'] }, { 'retry-after': '600' })(provider),
+  },
+  { what: 'no answer in time', code: 'AI_PROVIDER_ERROR', fault: same({ hang: true }) },
+  { what: 'an answer that does not end in time', code: 'AI_PROVIDER_ERROR', fault: same({ drip: true }) },
+  { what: 'a connection cut before the answer', code: 'AI_PROVIDER_ERROR', fault: same({ cut: 'before' }) },
+  { what: 'a body cut short', code: 'AI_PROVIDER_ERROR', fault: same({ cut: true }) },
+  { what: 'a stream cut short', code: 'AI_PROVIDER_ERROR', fault: same({ cut: 'chunks' }) },
+  { what: 'a gigabyte', code: 'AI_PROVIDER_ERROR', fault: same({ bytes: 1024 ** 3 }) },
+  { what: '64 KiB of headers', code: 'AI_PROVIDER_ERROR', fault: same({ status: 200, headers: { 'x-long': 'a'.repeat(65_536) }, body: {} }) },
+  { what: 'a status beyond all', code: 'AI_PROVIDER_ERROR', fault: same({ status: 799 }) },
+  { what: 'a status that has no body', code: 'AI_PROVIDER_ERROR', fault: same({ status: 205, body: {} }) },
+  { what: 'a page of HTML', code: 'AI_PROVIDER_ERROR', fault: same({ status: 200, body: '<html>Sign in to the hotel’s network</html>' }) },
+  { what: 'a body that is null', code: 'AI_PROVIDER_ERROR', fault: same({ status: 200, body: 'null' }), calls: 1 },
+  { what: 'nothing at all', code: 'AI_PROVIDER_ERROR', fault: same({ status: 200, body: '' }) },
+  { what: 'an empty object', ...unusable, fault: same({ status: 200, body: {} }) },
+  { what: 'an empty text', ...unusable, fault: same({ text: '' }) },
+  { what: 'words instead of JSON', ...unusable, fault: same({ text: 'I would love to help! Here you are' }) },
+  { what: 'JSON of another form', ...unusable, fault: same({ text: '{"survey":{"id":1},"answers":"all good"}' }) },
+  { what: 'JSON that stops at the most tokens', ...unusable, fault: same({ text: '{"title":"Lu', ending: 'length' }) },
+  { what: 'a refusal', code: 'AI_PROVIDER_ERROR', fault: same({ refusal: true }) },
+  {
+    what: 'a filter of contents', code: 'AI_PROVIDER_ERROR',
+    fault: (provider) => (provider === 'azure' ? { status: 400, body: { error: { code: 'content_filter', message: 'The response was filtered due to the prompt triggering the content management policy.', status: 400 } } } : { text: '{}', ending: 'filter' }),
+  },
+];
+
+describe('AI providers', () => {
+  let scene: AiScene;
+  let tables: Awaited<ReturnType<typeof openAiTables>>;
+  const stages = {} as Record<AiProvider, Stage>;
+  /** What each provider does next. */
+  const script: Record<AiProvider, Fault[]> = { openai: [], anthropic: [], gemini: [], azure: [] };
+  const calls: Record<AiProvider, (SeenCall & { at: number })[]> = { openai: [], anthropic: [], gemini: [], azure: [] };
+
+  before(async () => {
+    scene = await startAiScene({ ...generous, AI_CALL_TIMEOUT_SECONDS: '1' });
+    tables = await openAiTables();
+    scene.ai.answer = wellDone;
+    for (const provider of aiProviders) stages[provider] = await setStage(scene, provider);
+    scene.ai.faultOf = (call) => {
+      calls[call.wire].push({ ...call, at: performance.now() });
+      return script[call.wire].shift();
+    };
+  });
+  after(async () => {
+    await tables?.close();
+    await scene?.stop();
+  });
+
+  const used = async ({ client }: Stage) => {
+    const { calls: all, failedCalls } = await client.get('/ai/usage');
+    return { all, failedCalls };
+  };
+
+  async function assertTrouble(stage: Stage, feature: Feature, { what, fault, code, calls: times = 1, failed = 1 }: Trouble): Promise<void> {
+    const { provider } = stage;
+    const where = `${provider}, ${feature.name}: ${what}`;
+    const [stored, usage] = [await tables.of(stage), await used(stage)];
+    calls[provider].length = 0;
+    script[provider] = Array.from({ length: times }, () => fault(provider));
+    const reply = await feature.ask(stage);
+    assert.deepEqual([reply.status, reply.body.code], [502, code], `${where}: ${JSON.stringify(reply.body)} ${scene.ai.strays.join()}`);
+    assert.ok(!JSON.stringify(reply.body).includes(standInKey), where);
+    assert.equal(calls[provider].length, times, `${where}: ${calls[provider].map(({ at, user }) => `${at} ${user.join()}`).join('\n')}`);
+    const left = await tables.of(stage);
+    assert.deepEqual(left.rows, stored.rows, `${where} left something behind`);
+    if (feature.isJob) assert.deepEqual(left.job, { status: 'FAILED', code }, where);
+    assert.deepEqual(await used(stage), { all: usage.all + times, failedCalls: usage.failedCalls + failed }, `${where}: usage`);
+  }
+
+  describe('in trouble', { concurrency: aiProviders.length }, () => {
+    for (const [index, provider] of aiProviders.entries())
+      it(`end what was asked of ${provider} with the code that says what to do, leave nothing by half, and are counted once a call`, async () => {
+        // Each feature meets every kind of trouble with one provider or another.
+        for (const [turn, trouble] of troubles.entries()) await assertTrouble(stages[provider], features[(turn + index * 2) % features.length] as Feature, trouble);
+      });
+  });
+
+  for (const feature of features)
+    it(`that break down, refuse or talk nonsense are met alike by: ${feature.name}`, async () => {
+      const some = troubles.filter(({ what }) => ['a breakdown', 'a refusal', 'JSON of another form'].includes(what));
+      await Promise.all(aiProviders.map(async (provider) => {
+        for (const trouble of some) await assertTrouble(stages[provider], feature, trouble);
+      }));
+    });
+
+  it('are hung up on when they send without end, long before the memory is full', () => {
+    assert.ok(scene.ai.floodedBytes < 64 * 1024 ** 2, `${scene.ai.floodedBytes} bytes were taken of four gigabytes`);
+  });
+
+  it('cannot lead a key elsewhere', async () => {
+    for (const provider of aiProviders)
+      for (const status of [301, 302, 307, 308]) await assertTrouble(stages[provider], features[3] as Feature, { what: `redirect ${status}`, code: 'AI_PROVIDER_ERROR', fault: same({ status, headers: { location: `${scene.ai.url}/inside` } }) });
+    assert.deepEqual(scene.ai.strays, []);
+  });
+
+  /** How providers say when to come back. */
+  const waits: Record<AiProvider, Fault> = {
+    openai: { status: 429, headers: { 'retry-after-ms': '1500' } }, azure: { status: 429, headers: { 'retry-after': '2', 'retry-after-ms': '1500' } }, anthropic: { status: 429, headers: { 'retry-after': '2' } },
+    gemini: { status: 429, body: [{ error: { code: 429, message: 'You exceeded your current quota. Please retry in 1.5s.', status: 'RESOURCE_EXHAUSTED' } }] },
+  };
+
+  it('at their limit are waited for by jobs as long as they ask', async () => {
+    await Promise.all(aiProviders.map(async (provider) => {
+      calls[provider].length = 0;
+      script[provider] = [waits[provider]];
+      const reply = await (features[3] as Feature).ask(stages[provider]);
+      assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
+      const [first, second] = calls[provider];
+      const waitedMs = (second?.at ?? 0) - (first?.at ?? 0);
+      assert.ok(calls[provider].length === 2 && waitedMs > 1400 && waitedMs < 4500, `${provider}: ${calls[provider].length} calls, ${waitedMs} ms apart`);
+    }));
+  });
+
+  it('at their limit are AI_RATE_LIMITED with the time to come back where somebody waits, and nobody calls them before', async () => {
+    await Promise.all(aiProviders.map(async (provider) => {
+      const stage = stages[provider];
+      calls[provider].length = 0;
+      script[provider] = [waits[provider]];
+      const begin = features[1] as Feature;
+      const reply = await begin.ask(stage);
+      assert.deepEqual([reply.status, reply.body.code, reply.headers.get('retry-after')], [503, 'AI_RATE_LIMITED', '2'], `${provider}: ${JSON.stringify(reply.body)}`);
+      assert.equal((await begin.ask(stage)).status, 201);
+      const [first, second] = calls[provider];
+      assert.ok((second?.at ?? 0) - (first?.at ?? 0) > 1400, `${provider} was called while it rested`);
+    }));
+  });
+
+  it('that talk nonsense once are asked once more, with what is wrong', async () => {
+    await Promise.all(aiProviders.map(async (provider) => {
+      for (const text of ['Sure! {"title"', '{"answers":[]}', '']) {
+        calls[provider].length = 0;
+        script[provider] = [{ text }];
+        const feature = features[0] as Feature;
+        const reply = await feature.ask(stages[provider]);
+        assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
+        feature.check(reply.body.data, stages[provider]);
+        assert.deepEqual([calls[provider].length, JSON.parse(calls[provider][1]?.user.at(-1) ?? '{}').mistakes.length > 0], [2, true], provider);
+      }
+    }));
+  });
+
+  for (const provider of aiProviders)
+    it(`do everything after all that: ${provider}`, async () => {
+      for (const feature of features) {
+        calls[provider].length = 0;
+        const reply = await feature.ask(stages[provider]);
+        assert.ok([200, 201].includes(reply.status), `${feature.name}: ${JSON.stringify(reply.body)}`);
+        feature.check(reply.body.data, stages[provider]);
+        assert.ok(calls[provider].length > 0, feature.name);
+      }
+    });
+
+  it('leave no trace of their keys, and no error of the service itself, in its log', async () => {
+    assert.deepEqual(scene.ai.strays, []);
+    const lines = scene.service.logs().split('\n');
+    assert.deepEqual(lines.filter((line) => line.includes(standInKey) || /"level":[56]0/.test(line)), []);
+    assert.equal((await fetch(`${scene.service.origin}/health/ready`)).status, 200);
+  });
+});
