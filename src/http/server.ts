@@ -1,4 +1,4 @@
-import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js';
+import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp } from 'uWebSockets.js';
 import { Problem, validationProblem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -6,6 +6,7 @@ import { answer } from './answer.ts';
 import { receiveBody, receiveStream, type ReceiveOptions } from './body.ts';
 import { corsHeaders, preflight } from './cors.ts';
 import type { Arrival } from './dispatch.ts';
+import { createListening, type ListeningOptions } from './listening.ts';
 import { openReply, type ReplyChannel } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
 import { defaultMaxBodyBytes, type Match, type Method, type Outcome, type RouteTable } from './route.ts';
@@ -33,7 +34,6 @@ export interface ServerOptions {
 }
 
 export const basePath = '/api/v1';
-const exclusivePort = 1;
 
 /** Refuses to run on the JavaScript imitation that the package falls back to on a Node version it has no binary for. */
 export function assertNativeServer(): void {
@@ -43,13 +43,13 @@ export function assertNativeServer(): void {
 
 /** What the native binary can do beyond its published types. */
 interface NativeApp extends Omit<TemplatedApp, 'listen'> {
-  listen(host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void): void;
+  listen: ListeningOptions['app']['listen'];
   close(): void;
 }
 
 export function createServer(options: ServerOptions) {
   const app = uWS.App() as unknown as NativeApp;
-  let listening: us_listen_socket | undefined;
+  const listening = createListening({ app, isPortShared: options.isPortShared, log: options.log });
   let isDraining = false;
   let inFlight = 0;
   options.extend?.(app);
@@ -69,21 +69,13 @@ export function createServer(options: ServerOptions) {
     });
   app.any('/*', general);
   return {
-    listen: (host: string, port: number) =>
-      new Promise<number>((resolve, reject) => {
-        app.listen(host, port, options.isPortShared ? 0 : exclusivePort, (socket) => {
-          if (!socket) return reject(new Error(`cannot listen on ${host}:${port}: the port is in use or not allowed`));
-          listening = socket;
-          resolve(uWS.us_socket_local_port(socket));
-        });
-      }),
+    listen: listening.listen,
     /** Stops taking connections, lets running requests end (bounded by the deadline), then closes the rest. */
     async drain(deadlineMs: number): Promise<void> {
       isDraining = true;
-      if (listening) uWS.us_listen_socket_close(listening);
-      listening = undefined;
-      const until = Date.now() + deadlineMs;
-      while (inFlight > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+      listening.close();
+      const until = performance.now() + deadlineMs;
+      while (inFlight > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
       app.close();
     },
     get isDraining() {

@@ -40,21 +40,31 @@ export function createHttpProcesses({ count, env, ownFigures, log }: HttpProcess
 
   const startOne = (name: string): Promise<number> =>
     new Promise((resolve, reject) => {
-      // Figures hold NaN, which JSON cannot carry.
-      const child = fork(main, { env: { ...process.env, ...env(name) }, serialization: 'advanced' });
-      children.set(name, child);
-      child.on('message', (message: FromHttpProcess) => {
-        if (message.kind === 'listening') resolve(message.port);
-        else if (message.kind === 'figures') answers.came(message.ask, message.figures);
-        else void figuresOfAll().then((figures) => tell(child, { kind: 'figures of all', ask: message.ask, figures }));
-      });
-      child.once('exit', (code) => {
+      let isOver = false;
+      const ended = (how: string) => {
+        if (isOver) return;
+        isOver = true;
         children.delete(name);
-        reject(new StartError(`an HTTP process ended with code ${code ?? 'none'}`));
+        reject(new StartError(`an HTTP process ended: ${how}`));
         if (isStopping) return;
-        log.warn({ code, process: name }, 'an HTTP process died and is started again');
+        log.warn({ how, process: name }, 'an HTTP process died and is started again');
         setTimeout(() => void (isStopping || startOne(name).catch(() => undefined)), restartAfterMs);
-      });
+      };
+      try {
+        // Figures hold NaN, which JSON cannot carry.
+        const child = fork(main, { env: { ...process.env, ...env(name) }, serialization: 'advanced' });
+        children.set(name, child);
+        child.on('message', (message: FromHttpProcess) => {
+          if (message.kind === 'listening') resolve(message.port);
+          else if (message.kind === 'figures') answers.came(message.ask, message.figures);
+          else void figuresOfAll().then((figures) => tell(child, { kind: 'figures of all', ask: message.ask, figures }));
+        });
+        child.once('exit', (code, signal) => ended(signal ?? `code ${code}`));
+        child.once('error', (error) => ended(error.message));
+      } catch (error) {
+        // For want of descriptors or memory it may not even begin.
+        ended(error instanceof Error ? error.message : String(error));
+      }
     });
 
   return {

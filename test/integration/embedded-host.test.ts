@@ -10,7 +10,10 @@ import { takeLock } from '../../src/stores/embedded/host/lock.ts';
 import { endProcess, findOrphan, writePidFile } from '../../src/stores/embedded/host/pid-file.ts';
 import { createPorts } from '../../src/stores/embedded/host/ports.ts';
 import { identityOf } from '../../src/stores/embedded/host/process-identity.ts';
+import { eventually } from '../support/eventually.ts';
 import { canEnter } from '../../src/stores/embedded/postgres-home.ts';
+import { createLog } from '../../src/log.ts';
+import { superviseChild } from '../../src/stores/embedded/child-process.ts';
 import { StartError } from '../../src/stores/embedded/start-error.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'embedded-host-'));
@@ -93,4 +96,23 @@ test('another user can enter a directory only if every directory above lets it t
   assert.equal(canEnter(open, stranger), false);
   assert.equal(canEnter('/', stranger), true);
   assert.equal(canEnter(open, { uid: process.getuid?.() ?? 0, gid: stranger.gid }), true);
+});
+
+test('a store that cannot even be begun again is tried until it can', async () => {
+  const dir = newDir();
+  const child = await superviseChild(
+    { name: 'sleeper', dir, command: 'sleep', args: ['60'], env: process.env, isReady: async () => true, readyTimeoutMs: 5000, stopSignal: 'SIGTERM', stopTimeoutMs: 2000 },
+    createLog('silent'),
+  );
+  const first = child.pid() ?? 0;
+  // As with the last file descriptor gone, its log cannot be opened.
+  rmSync(join(dir, 'log'));
+  mkdirSync(join(dir, 'log'));
+  process.kill(first, 'SIGKILL');
+  await eventually(() => assert.equal(child.pid(), undefined));
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  assert.equal(child.pid(), undefined);
+  rmSync(join(dir, 'log'), { recursive: true });
+  await eventually(() => assert.ok(child.pid() !== undefined && child.pid() !== first));
+  await child.stop();
 });

@@ -27,6 +27,8 @@ export interface ServiceOptions {
   env?: Record<string, string>;
   /** Kept between starts; without it a temporary one is made, and removed by `stop`. */
   dataDir?: string;
+  /** How many file descriptors the process may have. */
+  openFiles?: number;
 }
 
 export const adminEmail = 'admin@localhost';
@@ -39,10 +41,11 @@ const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
  * Starts the built service as a process of its own, on a free port and with limits that do not get in a test's way. The stores are the
  * run's shared ones where their URLs are in the environment and no data directory is given, else embedded in the data directory.
  */
-export async function startService({ env = {}, dataDir }: ServiceOptions = {}): Promise<RunningService> {
+export async function startService({ env = {}, dataDir, openFiles }: ServiceOptions = {}): Promise<RunningService> {
   const folder = dataDir ?? temporaryDataDir();
   const shared = dataDir === undefined ? sharedStoreUrls() : {};
-  const child = spawn(process.execPath, ['--max-semi-space-size=64', '--enable-source-maps', ...profilerFlags(), main], {
+  const [command, ...args] = [...limited(openFiles), process.execPath, '--max-semi-space-size=64', '--enable-source-maps', ...profilerFlags(), main];
+  const child = spawn(command ?? '', args, {
     env: {
       ...cleanEnvironment(), UWS_HTTP_MAX_HEADERS_SIZE: '16384', PORT: '0', DATA_DIR: folder, ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: adminPassword,
       RATE_LIMIT_AUTH: '100000', RATE_LIMIT_SUBMIT: '10000000', RATE_LIMIT_API: '10000000', LOG_LEVEL: 'info', ...shared, ...env,
@@ -64,6 +67,9 @@ export async function startService({ env = {}, dataDir }: ServiceOptions = {}): 
   };
   return { origin, base: `${origin}/api/v1`, port: Number(new URL(origin).port), dataDir: folder, pid: child.pid ?? 0, logs: output.logs, printed: output.printed, stop, kill, exited };
 }
+
+/** A command that runs the one after it with so many descriptors. */
+const limited = (openFiles: number | undefined): string[] => (openFiles === undefined ? [] : ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh']);
 
 /** SERVICE_PROFILE_DIR=folder writes a CPU profile of the service there when it stops. */
 function profilerFlags(): string[] {

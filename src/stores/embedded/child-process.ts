@@ -61,11 +61,11 @@ export async function superviseChild(plan: ChildPlan, log: Log): Promise<Supervi
       await delay(backoffMs);
       backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
       if (isStopping) return;
-      current = launch(plan);
+      current = tryLaunch(plan);
       await untilReady(plan, current).then(
         () => {
           backoffMs = firstBackoffMs;
-          log.info({ store: plan.name, pid: current.process.pid }, 'the embedded store serves again');
+          log.info({ store: plan.name, pid: current.process?.pid }, 'the embedded store serves again');
         },
         (error: unknown) => log.error({ store: plan.name, reason: reasonOf(error) }, 'the embedded store does not become ready'),
       );
@@ -74,7 +74,7 @@ export async function superviseChild(plan: ChildPlan, log: Log): Promise<Supervi
   const watching = keepAlive();
 
   return {
-    pid: () => (current.isAlive() ? current.process.pid : undefined),
+    pid: () => (current.isAlive() ? current.process?.pid : undefined),
     async stop() {
       isStopping = true;
       await endChild(plan, current);
@@ -93,7 +93,8 @@ export async function endLeftover(plan: Pick<ChildPlan, 'name' | 'dir' | 'stopSi
 }
 
 interface Running {
-  process: ChildProcess;
+  /** Undefined when it could not even be begun. */
+  process: ChildProcess | undefined;
   isAlive(): boolean;
   /** Resolves with how it ended: an exit code, a signal, or why it could not be run. */
   ended: Promise<string>;
@@ -104,8 +105,7 @@ function launch(plan: ChildPlan): Running {
   // An own session: a Ctrl-C in the terminal goes to the whole foreground group, and the stores must outlive the service's own stop.
   const options = { cwd: plan.dir, env: plan.env, detached: true, ...plan.user };
   const [command, args] = withParentDeathSignal(plan);
-  const child = spawn(command, args, { ...options, stdio: plan.hasChannel ? ['ignore', logFile, logFile, 'ipc'] : ['ignore', logFile, logFile] });
-  closeSync(logFile);
+  const child = runWith(logFile, () => spawn(command, args, { ...options, stdio: plan.hasChannel ? ['ignore', logFile, logFile, 'ipc'] : ['ignore', logFile, logFile] }));
   let isAlive = true;
   const ended = new Promise<string>((resolve) => {
     const end = (how: string) => {
@@ -115,8 +115,31 @@ function launch(plan: ChildPlan): Running {
     child.once('error', (error) => end(error.message));
     child.once('exit', (code, signal) => end(signal ?? `exit code ${code}`));
   });
-  if (child.pid !== undefined) writePidFile(plan.dir, child.pid);
+  try {
+    if (child.pid !== undefined) writePidFile(plan.dir, child.pid);
+  } catch (error) {
+    // What nobody could find again must not stay.
+    child.kill('SIGKILL');
+    throw error;
+  }
   return { process: child, isAlive: () => isAlive, ended };
+}
+
+function runWith(logFile: number, begin: () => ChildProcess): ChildProcess {
+  try {
+    return begin();
+  } finally {
+    closeSync(logFile);
+  }
+}
+
+/** A launch that fails for want of descriptors, memory or disk counts as a child that ended: it is tried again. */
+function tryLaunch(plan: ChildPlan): Running {
+  try {
+    return launch(plan);
+  } catch (error) {
+    return { process: undefined, isAlive: () => false, ended: Promise.resolve(reasonOf(error)) };
+  }
 }
 
 let hasSetpriv: boolean | undefined;
@@ -139,9 +162,10 @@ async function untilReady(plan: ChildPlan, running: Running): Promise<void> {
 }
 
 async function endChild(plan: ChildPlan, running: Running): Promise<void> {
-  if (!running.isAlive() || running.process.pid === undefined) return;
-  running.process.kill(plan.stopSignal);
-  const timer = setTimeout(() => running.process.kill('SIGKILL'), plan.stopTimeoutMs);
+  const child = running.process;
+  if (!running.isAlive() || child?.pid === undefined) return;
+  child.kill(plan.stopSignal);
+  const timer = setTimeout(() => child.kill('SIGKILL'), plan.stopTimeoutMs);
   await running.ended;
   clearTimeout(timer);
 }

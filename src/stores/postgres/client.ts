@@ -7,7 +7,7 @@ export type Tx = postgres.TransactionSql<{ bigint: number }>;
 
 /** Node and server codes that say "away", not "wrong". */
 const awayCodes = new Set([
-  'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND',
+  'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EMFILE', 'ENFILE',
   '57P01', '57P02', '57P03', '08006', '08001', '53300', '57014', '55P03', '53100',
 ]);
 

@@ -2,7 +2,7 @@
 const refusals = /^(LOADING|BUSY|MISCONF|OOM|NOREPLICAS|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|EXECABORT)\b/;
 /** What the client says when nobody answers. */
 const silences = ['Command timed out', 'Connection is closed.', "Stream isn't writeable", 'Command aborted due to connection close'];
-const codes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'NR_CLOSED']);
+const codes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EMFILE', 'ENFILE', 'NR_CLOSED']);
 
 /** Whether an error says "away", not "wrong". */
 export function isRedisAway(error: unknown): boolean {

@@ -1,0 +1,58 @@
+import uWS, { type us_listen_socket } from 'uWebSockets.js';
+import type { Log } from '../log.ts';
+import { watchDescriptors, type DescriptorWatch } from './descriptors.ts';
+
+export interface ListeningOptions {
+  app: { listen(host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void): void };
+  /** Several processes listen on one port: the kernel spreads connections. */
+  isPortShared: boolean;
+  log: Log;
+}
+
+const exclusivePort = 1;
+
+/**
+ * The socket by which connections come in. While the process has hardly any descriptors left it is closed, so that new connections are
+ * refused by the system at once, or go to other processes of the port; those that are open are served on.
+ */
+export function createListening({ app, isPortShared, log }: ListeningOptions) {
+  let socket: us_listen_socket | undefined;
+  let watch: DescriptorWatch | undefined;
+
+  const open = (host: string, port: number) =>
+    new Promise<boolean>((resolve) =>
+      app.listen(host, port, isPortShared ? 0 : exclusivePort, (opened) => {
+        socket = opened || undefined;
+        resolve(socket !== undefined);
+      }),
+    );
+
+  const shut = (): void => {
+    if (socket) uWS.us_listen_socket_close(socket);
+    socket = undefined;
+  };
+
+  return {
+    /** Gives the port. */
+    async listen(host: string, wanted: number): Promise<number> {
+      if (!(await open(host, wanted)) || !socket) throw new Error(`cannot listen on ${host}:${wanted}: the port is in use or not allowed`);
+      const port = uWS.us_socket_local_port(socket);
+      watch = watchDescriptors({
+        onTight: () => {
+          shut();
+          log.error('hardly any file descriptors are left: no more connections are taken for now');
+        },
+        onRoom: async () => {
+          const isOpen = await open(host, port);
+          if (isOpen) log.info('connections are taken again');
+          return isOpen;
+        },
+      });
+      return port;
+    },
+    close(): void {
+      watch?.stop();
+      shut();
+    },
+  };
+}
