@@ -38,6 +38,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/lib-storage': ['stores'],
   '@clickhouse/client': ['stores'],
   chdb: ['stores'],
+  compromise: ['ai'],
 };
 /** What pure code may use. */
 const purePackages = ['zod', 're2js'];

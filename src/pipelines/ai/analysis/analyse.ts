@@ -1,26 +1,26 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { analyses, type AnalysisType, type Conclusion } from '../../../ai/analyses.ts';
-import { createAnonymiser } from '../../../ai/anonymise.ts';
 import type { Provider } from '../../../ai/provider.ts';
 import { ask } from '../../../ai/structured.ts';
 import type { SurveyWithQuestions } from '../../../domain/survey.ts';
 import type { ResponseStore } from '../../../stores/clickhouse/responses.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai.ts';
-import { createBatches, longestAnswer } from './batches.ts';
+import { createBatches } from './batches.ts';
 import { conclude, type ConcludeDeps } from './conclude.ts';
 import { openKnownThemes, type KnownThemes } from './known-themes.ts';
 import { mergeThemes, type MergeDeps } from './merge-themes.ts';
 import { openAnswerReader, type OpenAnswer } from './open-answers.ts';
+import { sentAnswers, type SentAnswersDeps } from './sent-answers.ts';
 
 export interface AnalyseDeps {
   store: Pick<AiStore, 'digests' | 'saveFindings' | 'seen' | 'dropUnseen' | 'touch' | 'saveNote' | 'nameThemes'> & MergeDeps['store'] & ConcludeDeps['store'];
   responses: Pick<ResponseStore, 'stream' | 'countOf'>;
   batchSize: number;
   batchDelayMs: number;
-  isAnonymising: boolean;
+  openAnonymiser: SentAnswersDeps['openAnonymiser'];
   newId(): string;
-  log: MergeDeps['log'];
+  log: MergeDeps['log'] & SentAnswersDeps['log'];
 }
 
 export interface Analysis {
@@ -101,8 +101,7 @@ async function sendBatch(deps: AnalyseDeps, { job, type, provider, signal }: Ana
   const { store } = deps;
   signal.throwIfAborted();
   // Throws before anything is sent.
-  const anonymise = deps.isAnonymising ? createAnonymiser() : (text: string) => text;
-  const sent = batch.map(({ question, text }) => ({ question, text: anonymise(text).slice(0, longestAnswer) }));
+  const sent = await sentAnswers(deps, batch, signal);
   const { value } = await ask(provider, analyses[type](sent, known?.names() ?? []), signal);
   await known?.add(themed.parse(value));
   const note = type === 'summary' ? { id: deps.newId(), note: noted.parse(value)[0]?.note ?? '' } : undefined;

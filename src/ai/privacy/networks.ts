@@ -1,0 +1,48 @@
+import { isIPv6 } from 'node:net';
+import { byPattern, type Finder, type Span } from './spans.ts';
+
+const dot = '(?:\\.|\\[\\.\\]|\\(\\.\\)| \\. | ?[([]dot[)\\]] ?| dot )';
+/** A zone, a port, or the length of a network's prefix. */
+const behind = '(?:%[\\w.-]{1,15})?(?:\\]?:\\d{1,5}(?!\\d))?(?:/\\d{1,3}(?!\\d))?';
+const findIpv4 = byPattern('IP', new RegExp(`(?<!\\d|\\d\\.)\\d{1,3}(?:${dot}\\d{1,3}){3}(?!\\.?\\d)${behind}`, 'gi'));
+
+const ipv6Like = /[0-9a-f:][0-9a-f:.]+/gi;
+const ipv6Behind = new RegExp(behind, 'iy');
+
+/** IPv4 and IPv6 addresses. Four short numbers with dots between are one, whatever else they might be. */
+export const findIpAddresses: Finder = (text) => {
+  const found: Span[] = [];
+  for (const { 0: run, index } of text.matchAll(ipv6Like)) {
+    if (run.indexOf(':') === run.lastIndexOf(':')) continue;
+    const span = readIpv6(text, run, index);
+    if (span) found.push(span);
+  }
+  return [...found, ...findIpv4(text).filter(({ start, end }) => !found.some((other) => start < other.end && other.start < end))];
+};
+
+/** A run can have letters of a word before it, and a full stop or a colon behind it. */
+function readIpv6(text: string, run: string, index: number): Span | undefined {
+  const tail = run.replace(/(?<!:):$|\.$/, '');
+  const starts = [0, ...(tail.startsWith(':') ? [1] : []), ...[...tail.matchAll(/:(?!:)/g)].map((colon) => colon.index + 1)].slice(0, 5);
+  for (const start of starts) {
+    const candidate = tail.slice(start);
+    if (candidate.length > 45 || !isIPv6(candidate)) continue;
+    const digits = candidate.replace(/\D/g, '').length;
+    // "std::deque" has the form of an address.
+    const isPartOfWord = /\w/.test(text.charAt(index + start - 1)) || /\w/.test(text.charAt(index + run.length));
+    if (digits === 0 || (isPartOfWord && digits < 4)) continue;
+    ipv6Behind.lastIndex = index + tail.length;
+    return { kind: 'IP', start: index + start, end: index + tail.length + (ipv6Behind.exec(text)?.[0].length ?? 0) };
+  }
+  return undefined;
+}
+
+/** Addresses of pages that carry more than a place. */
+export const findUrls: Finder = byPattern('URL', /(?<![a-z0-9+.-])(?:[a-z][a-z0-9+.-]{1,20}:\/\/[^\s<>"']+|www\.[^\s<>"']+|[a-z0-9-]+(?:\.[a-z0-9-]+)+\/[^\s<>"']*)/gi, hasSecret);
+
+/** A query, a fragment, a user, or a part that looks random rather than worded. */
+function hasSecret(url: string): boolean {
+  const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/^[^/?#]*/, '');
+  const isRandom = (part: string): boolean => /[a-z]/i.test(part) && (/^[\w-]{8,}$/.test(part) && /\d/.test(part) || (/^\w{16,}$/.test(part) && /[a-z][A-Z]/.test(part)));
+  return /[?#@=]/.test(url) || path.split(/[/.]/).some(isRandom);
+}
