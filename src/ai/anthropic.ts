@@ -2,6 +2,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema';
 import { Problem } from '../errors.ts';
 import { callFailure } from './failures.ts';
+import { effortOf } from './models.ts';
 import type { ProviderOptions } from './openai.ts';
 import type { Completion, CompletionRequest, Provider } from './provider.ts';
 
@@ -22,6 +23,7 @@ export function createAnthropic({ apiKey, baseUrl, models, timeoutMs, fetch }: P
 }
 
 async function complete(client: Anthropic, { model, system, turns, schema, maxOutputTokens, signal }: CompletionRequest): Promise<Completion> {
+  const effort = effortOf(model);
   const reply = await client.messages.create(
     {
       model,
@@ -29,7 +31,7 @@ async function complete(client: Anthropic, { model, system, turns, schema, maxOu
       system,
       messages: turns.map(({ role, text }) => ({ role, content: text })),
       // This provider takes fewer keywords; the SDK moves the others into descriptions.
-      output_config: { format: { type: 'json_schema', schema: transformJSONSchema({ ...schema }) } },
+      output_config: { format: { type: 'json_schema', schema: transformJSONSchema({ ...schema }) }, ...(effort === 'low' && { effort }) },
     },
     { signal },
   );

@@ -2,6 +2,7 @@ import OpenAI, { AzureOpenAI } from 'openai';
 import type { ProviderName } from '../settings.ts';
 import { Problem } from '../errors.ts';
 import { callFailure } from './failures.ts';
+import { effortOf } from './models.ts';
 import type { Completion, CompletionRequest, Provider } from './provider.ts';
 
 const geminiBaseUrl = 'https://generativelanguage.googleapis.com/v1beta/openai/';
@@ -61,16 +62,21 @@ function chatProvider(name: ProviderName, client: OpenAI, models: Provider['mode
 }
 
 async function complete(name: ProviderName, client: OpenAI, { model, system, turns, schemaName, schema, maxOutputTokens, signal }: CompletionRequest): Promise<Completion> {
+  const effort = effortOf(model);
   const reply = await client.chat.completions.create(
     {
       model,
       messages: [{ role: 'system', content: system }, ...turns.map(({ role, text }) => ({ role, content: text }))],
       response_format: { type: 'json_schema', json_schema: { name: schemaName, schema: { ...schema }, strict: true } },
       ...(name === 'gemini' ? { max_tokens: maxOutputTokens } : { max_completion_tokens: maxOutputTokens }),
+      // The dated interface of Azure does not take it.
+      ...(name !== 'azure' && effort && { reasoning_effort: effort }),
     },
     { signal },
   );
   const choice = reply.choices?.[0];
   if (choice?.finish_reason === 'content_filter' || choice?.message?.refusal) throw new Problem('AI_PROVIDER_ERROR', 'The AI provider refused the content');
-  return { text: choice?.message?.content ?? '', inputTokens: reply.usage?.prompt_tokens ?? 0, outputTokens: reply.usage?.completion_tokens ?? 0 };
+  const { prompt_tokens: inputTokens = 0, completion_tokens: said = 0, total_tokens: total = 0 } = reply.usage ?? {};
+  // Gemini counts its thoughts in the total alone.
+  return { text: choice?.message?.content ?? '', inputTokens, outputTokens: Math.max(said, total - inputTokens) };
 }

@@ -58,7 +58,7 @@ function limitsOf(name: ProviderName, { apiKey = '', baseUrl, endpoint, requests
 
 function build(name: ProviderName, found: FoundSettings, { guard, callTimeoutMs }: Pick<ProvidersDeps, 'guard' | 'callTimeoutMs'>): Provider {
   const { apiKey = '', baseUrl, endpoint, deployment, source } = found;
-  assertKeyForm(name, apiKey, baseUrl !== undefined || endpoint !== undefined);
+  assertKeyForm(name, apiKey, endpoint ?? baseUrl);
   const defaults = providerDefaults[name];
   const models = { high: found.modelHigh ?? (deployment || defaults.high), low: found.modelLow ?? (deployment || defaults.low) };
   const fetch = createBoundedFetch({ maxReplyBytes, guard: source === 'settings' ? guard : undefined });
@@ -71,8 +71,10 @@ function build(name: ProviderName, found: FoundSettings, { guard, callTimeoutMs 
   return name === 'gemini' ? createGemini(common) : createOpenAi(common);
 }
 
-/** A key with a line break, or one of another provider, is refused without sending it anywhere. */
-export function assertKeyForm(name: ProviderName, apiKey: string, isOwnAddress: boolean): void {
+/** A key with a line break, or one of another provider, is refused without sending it anywhere. An address that is not the provider's own may want any key. */
+export function assertKeyForm(name: ProviderName, apiKey: string, address: string | undefined): void {
+  const { key, host } = keyForms[name];
   const isPlain = /^[\x21-\x7e]{1,512}$/.test(apiKey);
-  if (!isPlain || (!isOwnAddress && !keyForms[name].test(apiKey))) throw new Problem('AI_KEY_INVALID', 'The key does not have the form of a key of this provider');
+  const isProviders = address === undefined || (URL.canParse(address) && host.test(new URL(address).hostname));
+  if (!isPlain || (isProviders && !key.test(apiKey))) throw new Problem('AI_KEY_INVALID', 'The key does not have the form of a key of this provider');
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { Problem } from '../errors.ts';
+import { thinkingTokens } from './models.ts';
 import type { ModelTier, Provider, Turn } from './provider.ts';
 
 /** A thing to ask a model for. */
@@ -17,6 +18,7 @@ export interface Task<T> {
   schema: z.ZodType;
   /** Reads a reply: the value, or what is wrong with it in words that the model can act on. */
   read(reply: unknown): { value: T } | { wrong: readonly string[] };
+  /** Of the reply alone. */
   maxOutputTokens: number;
 }
 
@@ -55,7 +57,7 @@ async function askAnew<T>(provider: Provider, task: Task<T>, signal: AbortSignal
   const model = provider.models[task.tier];
   const schema = schemaOf(task.schema);
   const question: Turn = { role: 'user', text: JSON.stringify(task.data) };
-  const say = (turns: readonly Turn[]) => provider.complete({ model, system: task.system, turns, schemaName: task.name, schema, maxOutputTokens: task.maxOutputTokens, signal });
+  const say = (turns: readonly Turn[]) => provider.complete({ model, system: task.system, turns, schemaName: task.name, schema, maxOutputTokens: task.maxOutputTokens + thinkingTokens(model), signal });
   const first = await say([question]);
   const read = readText(first.text, task);
   if ('value' in read) return { asked: { value: read.value, model, inputTokens: first.inputTokens, outputTokens: first.outputTokens }, text: first.text };

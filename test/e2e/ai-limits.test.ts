@@ -18,7 +18,7 @@ describe('limits of AI providers and what their calls take', () => {
   before(async () => {
     await sharedStores();
     ai = await startAiProvider();
-    const env = { ...ai.env, AI_CACHE_ENABLED: 'false', AI_BATCH_SIZE: '1', AI_BATCH_DELAY_MS: '0', OPENAI_RPM: '3', ANTHROPIC_RPM: '1', AZURE_OPENAI_RPM: '20', GEMINI_TPM: '12000', OPENAI_MODEL_HIGH: 'gpt-4.1' };
+    const env = { ...ai.env, AI_CACHE_ENABLED: 'false', AI_BATCH_SIZE: '1', AI_BATCH_DELAY_MS: '0', OPENAI_RPM: '3', ANTHROPIC_RPM: '1', AZURE_OPENAI_RPM: '20', GEMINI_TPM: '12000', OPENAI_MODEL_HIGH: 'gpt-4.1', GEMINI_MODEL_HIGH: 'gemini-3.1-pro-preview' };
     services = [await startService({ env }), await startService({ env })];
     clients = await Promise.all(services.map(adminClient));
   });
@@ -102,9 +102,9 @@ describe('limits of AI providers and what their calls take', () => {
     ai.faults.push({ status: 500 });
     assert.equal((await ask('azure')).status, 502);
     const { data } = await mine();
-    const cost = Number(((100 * 1.25 + 50 * 10) / 1e6).toFixed(8));
+    const cost = Number(((100 * 2 + 50 * 12) / 1e6).toFixed(8));
     assert.deepEqual([data.calls, data.failedCalls, data.inputTokens, data.outputTokens, data.costUsd, data.unpricedCalls], [3, 1, 200, 100, cost, 2]);
-    assert.deepEqual(data.byModel.map(({ provider, model, calls, costUsd }: any) => [provider, model, calls, costUsd]), [['gemini', 'gemini-2.5-pro', 1, cost], ['azure', 'dep1', 2, 0]]);
+    assert.deepEqual(data.byModel.map(({ provider, model, calls, costUsd }: any) => [provider, model, calls, costUsd]), [['gemini', 'gemini-3.1-pro-preview', 1, cost], ['azure', 'dep1', 2, null]]);
     assert.deepEqual(data.byDay.map(({ day, calls }: any) => [day, calls]), [[new Date().toISOString().slice(0, 10), 3]]);
     assert.equal((await mine('?provider=azure')).data.calls, 2);
     assert.equal((await mine('?startDate=2020-01-01&endDate=2020-12-31')).data.calls, 0);

@@ -31,7 +31,7 @@ describe('settings of AI providers', () => {
   it('are entered, tested, shown by the last four characters of the key, and forgotten', async () => {
     assert.equal((await admin.call('POST', '/ai/settings/openai/test')).body.code, 'AI_NOT_CONFIGURED');
     const saved = await admin.put('/ai/settings/openai', { apiKey: standInKey, endpoint: `${ai.url}/v1`, models: { low: 'small-1' } });
-    assert.deepEqual(saved, { provider: 'openai', isConfigured: true, source: 'settings', keyLastFour: '0001', endpoint: `${ai.url}/v1`, deployment: null, models: { high: 'gpt-4.1', low: 'small-1' } });
+    assert.deepEqual(saved, { provider: 'openai', isConfigured: true, source: 'settings', keyLastFour: '0001', endpoint: `${ai.url}/v1`, deployment: null, models: { high: 'gpt-5.6-terra', low: 'small-1' } });
     const tested = await admin.post('/ai/settings/openai/test');
     assert.deepEqual([tested.ok, tested.model, typeof tested.latencyMs], [true, 'small-1', 'number']);
     assert.deepEqual((await admin.get('/ai/settings')).map(({ provider, isConfigured }: any) => [provider, isConfigured]), [['openai', true], ['anthropic', false], ['gemini', false], ['azure', false]]);

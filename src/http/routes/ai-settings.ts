@@ -81,7 +81,7 @@ async function assertUsable({ guard }: AiSettingsRoutesDeps, provider: ProviderN
   const refusal = endpoint === undefined ? undefined : await guard.check(endpoint);
   if (refusal !== undefined) throw validationProblem([{ path: 'endpoint', message: refusal }]);
   try {
-    assertKeyForm(provider, apiKey, endpoint !== undefined);
+    assertKeyForm(provider, apiKey, endpoint);
   } catch (error) {
     throw validationProblem([{ path: 'apiKey', message: error instanceof Problem ? error.message : 'is no key' }]);
   }

@@ -47,6 +47,7 @@ function present(rows: readonly UsageRow[]) {
 }
 
 function figuresOf({ calls = 0, failedCalls = 0, inputTokens = 0, outputTokens = 0, costUsd = 0, unpricedCalls = 0 }: Partial<UsageFigures> = {}): UsageFigures {
-  // Sums of cents that were rounded to 8 decimals.
-  return { calls, failedCalls, inputTokens, outputTokens, costUsd: Number(costUsd.toFixed(8)), unpricedCalls };
+  // Sums of cents that were rounded to 8 decimals. What nobody knows the price of is not free.
+  const isUnknown = calls > 0 && unpricedCalls === calls;
+  return { calls, failedCalls, inputTokens, outputTokens, costUsd: isUnknown ? null : Number((costUsd ?? 0).toFixed(8)), unpricedCalls };
 }

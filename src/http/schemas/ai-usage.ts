@@ -7,7 +7,7 @@ const figures = {
   failedCalls: countSchema.describe('Those without a reply; their tokens are not known'),
   inputTokens: countSchema,
   outputTokens: countSchema,
-  costUsd: z.number().min(0).describe('US dollars by list prices'),
+  costUsd: z.number().min(0).nullable().describe('US dollars by list prices; null where no price is known'),
   unpricedCalls: countSchema.describe('Calls to models whose price is not known: they are not in `costUsd`'),
 };
 
