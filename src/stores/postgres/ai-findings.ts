@@ -1,4 +1,5 @@
 import type { FindingKind } from '../../domain/finding-variables.ts';
+import { createAiThemes } from './ai-themes.ts';
 import { withPostgres, type Sql } from './client.ts';
 
 /** What was found in one answer. */
@@ -14,18 +15,17 @@ const analysisTypes: Readonly<Record<FindingKind, string>> = { sentiment: 'senti
 
 /** The findings of analyses as a whole; see AiStore for those of a job. */
 export function createAiFindingRows(sql: Sql) {
+  const { shownThemes } = createAiThemes(sql);
   return {
     /** All findings of a topic, page by page, themes under the names that they are counted by. */
     async *pages({ surveyId, topic }: { surveyId: string; topic: string }): AsyncGenerator<FoundValues[]> {
       for (let last: FoundValues | undefined; ; ) {
         const beyond = last === undefined ? sql`` : sql`AND (response_id, question_id) > (${last.responseId}, ${last.questionId})`;
         const page = await sql<FoundValues[]>`
-          SELECT response_id AS "responseId", question_id AS "questionId", CASE WHEN jsonb_exists(finding, 'themes') THEN (
-            SELECT coalesce(jsonb_agg(DISTINCT coalesce(known.shown, said.name)), '[]') FROM jsonb_array_elements_text(finding->'themes') said(name)
-            LEFT JOIN ai_themes known ON known.survey_id = ${surveyId} AND known.topic = ${topic} AND known.name = said.name
-          ) ELSE jsonb_build_array(finding->'sentiment') END AS values
+          SELECT response_id AS "responseId", question_id AS "questionId", coalesce(finding->'themes', jsonb_build_array(finding->'sentiment')) AS values
           FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} ${beyond} ORDER BY response_id, question_id LIMIT ${pageRows}`;
-        if (page.length > 0) yield page;
+        const shown = await shownThemes({ surveyId, topic }, [...new Set(page.flatMap(({ values }) => values))]);
+        if (page.length > 0) yield page.map((found) => ({ ...found, values: [...new Set(found.values.map((value) => shown.get(value) ?? value))] }));
         if (page.length < pageRows) return;
         last = page.at(-1);
       }

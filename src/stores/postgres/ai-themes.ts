@@ -9,8 +9,17 @@ export interface Topic {
 
 export interface ThemeCount {
   name: string;
-  /** How many answers speak of it. */
+  /** How often answers name it. */
   count: number;
+}
+
+/** A theme as it is read: responses, answers by sentiment, the first twenty responses. */
+export interface CountedTheme extends ThemeCount {
+  positive: number;
+  negative: number;
+  mixed: number;
+  neutral: number;
+  responseIds: string[];
 }
 
 /** One name that is to be counted under another. */
@@ -21,34 +30,39 @@ export interface ThemeMerge {
 
 /** Which names of themes are one: findings keep what the model said, these rows under which name it counts. */
 export function createAiThemes(sql: Sql) {
-  /** Every answer with each name that is shown of it, once. */
-  const shownOf = ({ surveyId, topic }: Topic) => sql`
-    SELECT DISTINCT response_id, question_id, finding->>'sentiment' AS sentiment, coalesce(known.shown, said.name) AS name
+  /** Every name that a model said of an answer, as it is shown. Names are put in order by their bytes, which is the fastest and everywhere the same. */
+  const saidIn = ({ surveyId, topic }: Topic) => sql`
+    SELECT response_id, question_id, finding->>'sentiment' AS sentiment, coalesce(known.shown, said.name) COLLATE "C" AS name
     FROM ai_findings found CROSS JOIN LATERAL jsonb_array_elements_text(finding->'themes') said(name)
     LEFT JOIN ai_themes known ON known.survey_id = found.survey_id AND known.topic = found.topic AND known.name = said.name
     WHERE found.survey_id = ${surveyId} AND found.topic = ${topic}`;
+  /** Under which names these are shown; one that is not known is missing. */
+  const shownThemes = async ({ surveyId, topic }: Topic, names: readonly string[]): Promise<Map<string, string>> => {
+    const rows = await sql<{ name: string; shown: string }[]>`SELECT name, shown FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic} AND name = ANY(${names as string[]})`;
+    return new Map(rows.map(({ name, shown }) => [name, shown]));
+  };
   return {
     /** Most frequent first; `count` counts responses. */
-    themes: async (scope: Topic, limit: number): Promise<{ name: string; count: number; positive: number; negative: number; mixed: number; neutral: number; responseIds: string[] }[]> =>
-      sql`SELECT name, count(DISTINCT response_id) AS count, (array_agg(DISTINCT response_id ORDER BY response_id))[1:20] AS "responseIds",
+    themes: (scope: Topic, limit: number) =>
+      unhurried(sql, (tx) => tx<CountedTheme[]>`
+          SELECT name, count(DISTINCT response_id) AS count, (array_agg(DISTINCT response_id ORDER BY response_id))[1:20] AS "responseIds",
             count(*) FILTER (WHERE sentiment = 'positive') AS positive, count(*) FILTER (WHERE sentiment = 'negative') AS negative,
             count(*) FILTER (WHERE sentiment = 'mixed') AS mixed, count(*) FILTER (WHERE sentiment = 'neutral') AS neutral
-          FROM (${shownOf(scope)}) shown GROUP BY name ORDER BY count DESC, name LIMIT ${limit}`,
+          FROM (SELECT DISTINCT * FROM (${saidIn(scope)}) said) shown GROUP BY name ORDER BY count DESC, name LIMIT ${limit}`),
 
     /** Makes names known, each under the name that its form is shown by, or as itself. Gives that name of each. */
     nameThemes: async (scope: Topic, named: readonly { name: string; form: string }[]): Promise<Map<string, string>> => {
       const { surveyId, topic } = scope;
       if (named.length === 0) return new Map();
       const [names, forms] = [named.map(({ name }) => name), named.map(({ form }) => form)];
-      const rows = await sql.begin(async (tx) => {
+      await sql.begin(async (tx) => {
         await alone(tx, scope);
         await tx`
           INSERT INTO ai_themes (survey_id, topic, name, form, shown)
           SELECT ${surveyId}, ${topic}, name, form, coalesce((SELECT shown FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic} AND form = said.form ORDER BY shown LIMIT 1), name)
           FROM unnest(${names}::text[], ${forms}::text[]) said(name, form) ON CONFLICT DO NOTHING`;
-        return tx<{ name: string; shown: string }[]>`SELECT name, shown FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic} AND name = ANY(${names})`;
       });
-      return new Map(rows.map(({ name, shown }) => [name, shown]));
+      return shownThemes(scope, names);
     },
 
     /** The most frequent names that are shown, of those that were held against others already or of those that were not; without it of both. */
@@ -56,8 +70,10 @@ export function createAiThemes(sql: Sql) {
       unhurried(sql, (tx) => {
         const { surveyId, topic } = scope;
         const which = isSettled === undefined ? tx`` : tx`JOIN ai_themes head ON head.survey_id = ${surveyId} AND head.topic = ${topic} AND head.name = shown.name AND head.is_settled = ${isSettled}`;
-        return tx<ThemeCount[]>`SELECT shown.name, count(*) AS count FROM (${shownOf(scope)}) shown ${which} GROUP BY shown.name ORDER BY count DESC, shown.name LIMIT ${limit}`;
+        return tx<ThemeCount[]>`SELECT shown.name, count(*) AS count FROM (${saidIn(scope)}) shown ${which} GROUP BY shown.name ORDER BY count DESC, shown.name LIMIT ${limit}`;
       }),
+
+    shownThemes,
 
     /** Counts names under others from now on, and settles all that were looked at. What is settled keeps its name. */
     mergeThemes: async (scope: Topic, { merges, settled }: { merges: readonly ThemeMerge[]; settled: readonly string[] }): Promise<void> => {

@@ -126,7 +126,10 @@ export function createAiStore(sql: Sql) {
     /** Notes that a job met these answers again. */
     seen: async ({ surveyId, topic }: Scope, jobId: string, keys: readonly string[]): Promise<void> => {
       if (keys.length === 0) return;
-      await sql`UPDATE ai_findings SET seen_by = ${jobId} WHERE survey_id = ${surveyId} AND topic = ${topic} AND response_id || ' ' || question_id = ANY(${keys}) AND response_id = ANY(${keys.map((key) => key.slice(0, 36))}::uuid[])`;
+      const [responses, questions] = [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(37))];
+      await sql`
+        UPDATE ai_findings SET seen_by = ${jobId} FROM unnest(${responses}::uuid[], ${questions}::uuid[]) met(response_id, question_id)
+        WHERE survey_id = ${surveyId} AND topic = ${topic} AND ai_findings.response_id = met.response_id AND ai_findings.question_id = met.question_id`;
     },
 
     /** Drops what the job did not meet: answers that are gone. Gives their number. */
@@ -135,12 +138,17 @@ export function createAiStore(sql: Sql) {
 
     /** → sentiment by question; `questionId` null: all together. */
     sentiments: async ({ surveyId, topic }: Scope): Promise<{ questionId: string | null; sentiment: string; count: number }[]> =>
-      sql`SELECT question_id AS "questionId", finding->>'sentiment' AS sentiment, count(*) AS count FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}
-          GROUP BY GROUPING SETS ((question_id, finding->>'sentiment'), (finding->>'sentiment')) ORDER BY 1, 2`,
+      unhurried(sql, (tx) => tx`
+        SELECT question_id AS "questionId", finding->>'sentiment' AS sentiment, count(*) AS count FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}
+        GROUP BY GROUPING SETS ((question_id, finding->>'sentiment'), (finding->>'sentiment')) ORDER BY 1, 2`),
 
     sentimentPage: async ({ surveyId, topic }: Scope, page: number, limit: number): Promise<{ responseId: string; questionId: string; sentiment: string }[]> =>
-      sql`SELECT response_id AS "responseId", question_id AS "questionId", finding->>'sentiment' AS sentiment FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}
-          ORDER BY response_id, question_id LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+      // Passing over rows by their keys alone: a late page then costs little more than the first.
+      unhurried(sql, (tx) => tx`
+        SELECT response_id AS "responseId", question_id AS "questionId", finding->>'sentiment' AS sentiment FROM ai_findings
+        WHERE survey_id = ${surveyId} AND topic = ${topic} AND (response_id, question_id) IN (
+          SELECT response_id, question_id FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} ORDER BY response_id, question_id LIMIT ${limit} OFFSET ${(page - 1) * limit})
+        ORDER BY response_id, question_id`),
   };
 }
 
