@@ -4,8 +4,6 @@ import { features, openAiTables, setStage, wellDone, type AiProvider, type Featu
 import { standInKey, type Fault, type SeenCall } from '../support/ai-provider.ts';
 import { aiProviders, startAiScene, type AiScene } from '../support/ai-scene.ts';
 
-const generous = Object.fromEntries(['OPENAI', 'ANTHROPIC', 'GEMINI', 'AZURE_OPENAI'].flatMap((prefix) => [[`${prefix}_RPM`, '100000'], [`${prefix}_TPM`, '1000000000']]));
-
 /** An error in the provider's own form. */
 const refused = (status: number, said: Record<AiProvider, [code: string, message: string]>, headers: Record<string, string> = {}) => (provider: AiProvider): Fault => {
   const [code, message] = said[provider];
@@ -87,7 +85,7 @@ describe('AI providers', () => {
   const calls: Record<AiProvider, (SeenCall & { at: number })[]> = { openai: [], anthropic: [], gemini: [], azure: [] };
 
   before(async () => {
-    scene = await startAiScene({ ...generous, AI_CALL_TIMEOUT_SECONDS: '1' });
+    scene = await startAiScene({ AI_CALL_TIMEOUT_SECONDS: '1' });
     tables = await openAiTables();
     scene.ai.answer = wellDone;
     for (const provider of aiProviders) stages[provider] = await setStage(scene, provider);

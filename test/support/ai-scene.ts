@@ -8,6 +8,9 @@ import { sharedStores } from './stores.ts';
 
 export const aiProviders = ['openai', 'anthropic', 'gemini', 'azure'] as const;
 
+/** Limits a minute that do not get in a test's way. */
+const generous = Object.fromEntries(['OPENAI', 'ANTHROPIC', 'GEMINI', 'AZURE_OPENAI'].flatMap((prefix) => [[`${prefix}_RPM`, '100000'], [`${prefix}_TPM`, '1000000000']]));
+
 /** A service whose AI providers are all one stand-in, and its first ADMIN. */
 export interface AiScene {
   service: RunningService;
@@ -21,7 +24,7 @@ export async function startAiScene(env: Record<string, string> = {}): Promise<Ai
   await sharedStores();
   const ai = await startAiProvider();
   try {
-    const service = await startService({ env: { ...ai.env, AI_CACHE_ENABLED: 'false', AI_BATCH_DELAY_MS: '0', ...env } });
+    const service = await startService({ env: { ...ai.env, ...generous, AI_CACHE_ENABLED: 'false', AI_BATCH_DELAY_MS: '0', ...env } });
     const stop = async () => {
       await service.stop();
       await ai.close();
