@@ -17,6 +17,11 @@ export interface Findings {
 /** By kind; what was never analysed is missing. */
 export type KnownFindings = Partial<Record<FindingKind, Findings>>;
 
+/** Editions by kind, for who has to read the same findings later. */
+export type Editions = Partial<Record<FindingKind, string>>;
+
+export const editionsOf = (known: KnownFindings): Editions => Object.fromEntries(Object.entries(known).map(([kind, { edition }]) => [kind, edition]));
+
 /** A database asks for each theme by itself. */
 const themesAtMost = 300;
 const questionForm = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?::|$)/i;

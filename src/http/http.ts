@@ -120,7 +120,7 @@ function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limi
       record: (actorId, revived) => void people.audit.record({ actor: { userId: actorId, keyId: null }, action: 'dead-letters.replayed', objectKind: 'service', objectId: 'intake', details: { revived } }),
     }),
     ...analyticsRoutes({ totals, crosstab, surveys, findings: stores.findings }),
-    ...exportRoutes({ exports: stores.exports, files: stores.exportFiles, surveys, now, newId: id }),
+    ...exportRoutes({ exports: stores.exports, files: stores.exportFiles, surveys, findings: stores.findings, now, newId: id }),
     ...publicRoutes({ actors, translations: stores.translations, now }),
     ...translationRoutes({ surveys, translations: stores.translations, audit: people.audit, now }),
     ...uploadRoutes({ uploads: core.uploads, actors, maxBytes: settings.uploadMaxBytes, now, newId: id }),

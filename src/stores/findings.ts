@@ -1,4 +1,4 @@
-import { findingKindOf, findingKinds, type FindingKind, type KnownFindings } from '../domain/finding-variables.ts';
+import { findingKindOf, findingKinds, type Editions, type FindingKind, type KnownFindings } from '../domain/finding-variables.ts';
 import type { FindingTable } from './clickhouse/findings.ts';
 import type { AiFindingRows } from './postgres/ai-findings.ts';
 
@@ -15,17 +15,24 @@ const unfinishedForMs = 3_600_000;
 
 /** What analyses found, as variables of analytics. */
 export function createFindings({ rows, table, newId }: FindingsDeps) {
-  const find = async (surveyId: string, kind: FindingKind) => {
-    const edition = await rows.lastEdition(surveyId, kind);
-    return edition === undefined ? undefined : { edition, values: kind === 'sentiment' ? [] : await table.values({ surveyId, edition }) };
-  };
+  const at = async (surveyId: string, kind: FindingKind, edition: string) => ({ edition, values: kind === 'sentiment' ? [] : await table.values({ surveyId, edition }) });
   return {
     /** The findings that these filters or variables name. */
     async named(surveyId: string, names: readonly string[]): Promise<KnownFindings> {
       const known: KnownFindings = {};
       for (const kind of findingKinds) {
-        const found = names.some((name) => findingKindOf(name) === kind) ? await find(surveyId, kind) : undefined;
-        if (found) known[kind] = found;
+        const edition = names.some((name) => findingKindOf(name) === kind) ? await rows.lastEdition(surveyId, kind) : undefined;
+        if (edition !== undefined) known[kind] = await at(surveyId, kind, edition);
+      }
+      return known;
+    },
+
+    /** The findings of these editions, as they were named. */
+    async ofEditions(surveyId: string, editions: Editions): Promise<KnownFindings> {
+      const known: KnownFindings = {};
+      for (const kind of findingKinds) {
+        const edition = editions[kind];
+        if (edition !== undefined) known[kind] = await at(surveyId, kind, edition);
       }
       return known;
     },

@@ -96,9 +96,41 @@ describe('findings of analyses, as filters and variables of analytics', () => {
     assert.equal(await survey.total(`${survey.dish}:soup`, `sentiment:${open}:negative`), soup.length);
     const ofDish = await admin.get(`/analytics/surveys/${survey.id}/questions/${survey.dish}?filter=sentiment:${other}:mixed`);
     assert.equal(ofDish.responseCount, named('mixed', other).size);
-    const file = await admin.call('POST', `/exports/surveys/${survey.id}`, { body: { format: 'CSV', filters: ['sentiment:mixed'] } });
-    assert.deepEqual([file.body.code, file.body.details[0].path], ['VALIDATION_ERROR', 'filters.0']);
     for (const wrong of [`sentiment:${survey.dish}:positive`, 'sentiment:angry', `sentiment:${survey.id}:mixed`, 'theme:Food']) assert.equal((await refusal(survey, wrong)).code, 'VALIDATION_ERROR', wrong);
+  });
+
+  it('filter files as they filter statistics, by the analysis that was the last when the file was asked for', async () => {
+    const survey = await openSurvey();
+    await fill(survey, 26);
+    const [open = ''] = survey.opens;
+    const refused = await admin.call('POST', `/exports/surveys/${survey.id}`, { body: { format: 'CSV', filters: ['sentiment:mixed'] } });
+    assert.deepEqual([refused.body.code, refused.body.details[0].path], ['VALIDATION_ERROR', 'filters.0']);
+    assert.match(refused.body.details[0].message, /needs a finished analysis/);
+    const { perResponse } = await survey.analyse('sentiment');
+    const { themes } = await survey.analyse('themes');
+    const idsIn = async (filters: string[], format: string): Promise<string[]> => {
+      const { exportId } = (await admin.call('POST', `/exports/surveys/${survey.id}`, { body: { format, filters } })).body.data;
+      await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'), 30_000);
+      const text = await (await fetch(`${service.base}/exports/${exportId}/download`, { headers: { authorization: `Bearer ${admin.token}` } })).text();
+      return format === 'JSON' ? JSON.parse(text).map(({ id }: { id: string }) => id).sort() : text.split('\r\n').slice(1, -1).map((line) => line.slice(0, 36)).sort();
+    };
+    const feeling = (questionId: string | undefined, wanted: string): string[] =>
+      [...new Set<string>(perResponse.filter((one: any) => one.sentiment === wanted && (questionId === undefined || one.questionId === questionId)).map((one: any) => one.responseId))].sort();
+    const queue = themes.find(({ name }: any) => name === 'Queue: time');
+    for (const format of ['CSV', 'JSON']) {
+      assert.deepEqual(await idsIn(['sentiment:mixed'], format), feeling(undefined, 'mixed'));
+      assert.deepEqual(await idsIn(['theme:Queue: time', `sentiment:${open}:neutral`], format), queue.responseIds.filter((id: string) => feeling(open, 'neutral').includes(id)).sort());
+    }
+    const unknown = await admin.call('POST', `/exports/surveys/${survey.id}`, { body: { format: 'CSV', filters: ['theme:Weather'] } });
+    assert.deepEqual([unknown.body.code, unknown.body.details[0].path], ['VALIDATION_ERROR', 'filters.0']);
+    // A file that is still to be made keeps its edition, however many analyses follow.
+    const [waiting] = await stores.sql<{ id: string; edition: string }[]>`
+      UPDATE exports SET status = 'PENDING', created_at = now() WHERE survey_id = ${survey.id} AND options->'filters' = '["sentiment:mixed"]' AND format = 'CSV' RETURNING id, options->'editions'->>'sentiment' AS edition`;
+    for (let n = 0; n < 3; n += 1) await survey.analyse('sentiment');
+    await stores.findings.sweep(Date.now() + 2 * 3_600_000);
+    const kept = await stores.clickhouse.select<[string]>(`SELECT DISTINCT toString(edition) FROM ${stores.clickhouse.table('findings')} WHERE survey_id = toUUID('${survey.id}')`);
+    assert.ok(kept.some(([edition]) => edition === waiting?.edition));
+    await stores.sql`DELETE FROM exports WHERE id = ${waiting?.id ?? ''}`;
   });
 
   it('cross sentiment with answers', async () => {

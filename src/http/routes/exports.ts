@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { parseFilter } from '../../domain/crosstab.ts';
+import { editionsOf, type KnownFindings } from '../../domain/finding-variables.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { conflict, notFound, Problem, validationProblem, type Finding } from '../../errors.ts';
 import type { ExportFiles } from '../../stores/files.ts';
+import type { FindingStore } from '../../stores/findings.ts';
 import type { ExportRecord, ExportStore } from '../../stores/postgres/exports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { replyWithFile } from '../file-reply.ts';
@@ -15,6 +17,7 @@ export interface ExportRoutesDeps {
   exports: Pick<ExportStore, 'create' | 'find' | 'list' | 'remove'>;
   files: Pick<ExportFiles, 'path' | 'size' | 'remove'>;
   surveys: Pick<SurveyStore, 'load'>;
+  findings: Pick<FindingStore, 'named'>;
   now(): number;
   newId(): string;
 }
@@ -28,7 +31,7 @@ const exportBody = z
     startDate: startField.optional(),
     endDate: endField.optional(),
     isComplete: z.boolean().optional().describe('Only complete, or only incomplete responses'),
-    filters: z.array(z.string().min(3).max(1000)).max(20).default([]).describe('`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; all must hold'),
+    filters: z.array(z.string().min(3).max(1000)).max(20).default([]).describe('`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; all must hold. After an analysis by AI also findings, as in `filter` of the statistics: those of the last analysis that was finished when the file was asked for'),
     columns: z.array(z.string().min(1).max(100)).min(1).max(1000).optional()
       .describe(`What the file shows, in this order: any of ${standingNames.join(', ')}, and ids of questions. Without it: all of these, questions that were removed left out`),
     labels: z.enum(['text', 'value']).default('text').describe('Options and headings in the author’s wording, or as values and question ids'),
@@ -64,11 +67,12 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
       handle: async ({ params, body, principal }) => {
         const survey = await deps.surveys.load(params['surveyId'] ?? '');
         if (!survey) throw notFound('survey');
-        assertKnown(survey, body);
+        const known = await deps.findings.named(survey.id, body.filters);
+        assertKnown(survey, body, known);
         const record = {
           id: deps.newId(), surveyId: survey.id, userId: principal.userId, format: body.format, surveyVersion: survey.version, createdAt: new Date(deps.now()),
           options: {
-            startDate: body.startDate?.toISOString(), endDate: body.endDate?.toISOString(), isComplete: body.isComplete, filters: body.filters, columns: body.columns, labels: body.labels,
+            startDate: body.startDate?.toISOString(), endDate: body.endDate?.toISOString(), isComplete: body.isComplete, filters: body.filters, editions: editionsOf(known), columns: body.columns, labels: body.labels,
           },
         };
         await deps.exports.create(record);
@@ -115,10 +119,10 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
   ];
 }
 
-function assertKnown(survey: SurveyWithQuestions, { filters, columns = [] }: { filters: readonly string[]; columns?: readonly string[] | undefined }): void {
+function assertKnown(survey: SurveyWithQuestions, { filters, columns = [] }: { filters: readonly string[]; columns?: readonly string[] | undefined }, known: KnownFindings): void {
   const findings: Finding[] = [];
   for (const [index, text] of filters.entries()) {
-    const parsed = parseFilter(survey, text);
+    const parsed = parseFilter(survey, text, known);
     if ('message' in parsed) findings.push({ path: `filters.${index}`, message: parsed.message });
   }
   for (const [index, name] of columns.entries()) {

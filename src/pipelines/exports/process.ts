@@ -1,9 +1,13 @@
 import { PermanentFailure } from '../../errors.ts';
+import { newId } from '../../ids.ts';
 import { createLog } from '../../log.ts';
 import { createClickHouse } from '../../stores/clickhouse/client.ts';
+import { createFindingTable } from '../../stores/clickhouse/findings.ts';
 import { createExportRows } from '../../stores/clickhouse/export-rows.ts';
 import { createTotalsStore } from '../../stores/clickhouse/totals.ts';
 import { createExportFiles } from '../../stores/files.ts';
+import { createFindings } from '../../stores/findings.ts';
+import { createAiFindingRows } from '../../stores/postgres/ai-findings.ts';
 import { createAiStore } from '../../stores/postgres/ai.ts';
 import { createPostgres } from '../../stores/postgres/client.ts';
 import { createExportStore } from '../../stores/postgres/exports.ts';
@@ -35,7 +39,7 @@ async function make({ exportId, urls, dataDir, cluster, logLevel }: ExportOrder)
   try {
     const outcome = await runExport({
       exports: createExportStore(sql), surveys: createSurveyStore(sql), rows: createExportRows({ clickhouse, ...placement, isRush: pace.isRush }), totals: createTotalsStore({ clickhouse, ...placement }),
-      ai: createAiStore(sql), files: createExportFiles(dataDir), now: () => Date.now(), rest: pace.rest, onProgress: (progress) => void process.send?.({ kind: 'progress', progress } satisfies ExportStep),
+      findings: createFindings({ rows: createAiFindingRows(sql), table: createFindingTable({ clickhouse, ...placement }), newId: () => newId() }), ai: createAiStore(sql), files: createExportFiles(dataDir), now: () => Date.now(), rest: pace.rest, onProgress: (progress) => void process.send?.({ kind: 'progress', progress } satisfies ExportStep),
     }, exportId);
     return { kind: outcome };
   } catch (error) {

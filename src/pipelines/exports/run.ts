@@ -1,10 +1,12 @@
 import { readThemes, type Theme } from '../../ai/results.ts';
 import { parseFilter } from '../../domain/crosstab.ts';
+import type { KnownFindings } from '../../domain/finding-variables.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { PermanentFailure } from '../../errors.ts';
 import type { ExportRows } from '../../stores/clickhouse/export-rows.ts';
 import type { Condition, TotalsStore } from '../../stores/clickhouse/totals.ts';
 import type { ExportFiles } from '../../stores/files.ts';
+import type { FindingStore } from '../../stores/findings.ts';
 import type { AiStore } from '../../stores/postgres/ai.ts';
 import type { ExportRecord, ExportStore } from '../../stores/postgres/exports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -18,6 +20,7 @@ export interface RunDeps {
   rows: ExportRows;
   totals: Pick<TotalsStore, 'countSurvey'>;
   ai: Pick<AiStore, 'lastTopic' | 'themes'>;
+  findings: Pick<FindingStore, 'ofEditions'>;
   files: ExportFiles;
   now(): number;
   /** Awaited between pieces of work; takes a while where others need the machine more. */
@@ -37,7 +40,7 @@ const progressEveryMs = 1000;
 
 /**
  * Makes the file of one export. May be run again at any time, also twice at once: everything that decides the bytes stands in the
- * export's row (the wording, the moment up to which responses count), and the file appears whole or not at all.
+ * export's row (the wording, the edition of findings, the moment up to which responses count), and the file appears whole or not at all.
  */
 export async function runExport(deps: RunDeps, exportId: string): Promise<RunOutcome> {
   const record = await deps.exports.begin(exportId);
@@ -45,7 +48,7 @@ export async function runExport(deps: RunDeps, exportId: string): Promise<RunOut
   const survey = await loadWording(deps, record);
   const { format, options, createdAt } = record;
   const writer = await writers[format]();
-  const selection = selectionOf(survey, record);
+  const selection = selectionOf(survey, record, await deps.findings.ofEditions(survey.id, options.editions ?? {}));
   const layout = layoutOf(survey, options);
   const { conditions, ...range } = selection;
   const { total } = await deps.totals.countSurvey({ ...range, filters: conditions, plans: [] });
@@ -86,9 +89,9 @@ async function themesOf(ai: RunDeps['ai'], { surveyId, options: { filters, start
   return topic === undefined ? [] : readThemes(ai, { surveyId, topic }, themesShown);
 }
 
-function selectionOf(survey: SurveyWithQuestions, { surveyId, options, createdAt }: ExportRecord) {
+function selectionOf(survey: SurveyWithQuestions, { surveyId, options, createdAt }: ExportRecord, known: KnownFindings) {
   const conditions = options.filters.map((text): Condition => {
-    const parsed = parseFilter(survey, text);
+    const parsed = parseFilter(survey, text, known);
     if ('message' in parsed) throw new PermanentFailure(`the filter ${text} ${parsed.message}`);
     return parsed;
   });
@@ -106,10 +109,10 @@ async function* paced<T>({ rest }: Pick<RunDeps, 'rest'>, pieces: AsyncIterable<
 }
 
 /** Counts rows on their way to the writer, says so once a second, and stops where nobody wants the file any more. */
-function createProgress({ exports, now, rest, onProgress }: RunDeps, exportId: string, total: number) {
+function createProgress({ exports, rest, onProgress }: RunDeps, exportId: string, total: number) {
   let rows = 0;
   let hasBegun = false;
-  let saidAtMs = now();
+  let saidAtMs = performance.now();
   return {
     /** A report is made from counts and reads no rows. */
     hasBegun: () => hasBegun,
@@ -120,8 +123,8 @@ function createProgress({ exports, now, rest, onProgress }: RunDeps, exportId: s
         yield piece;
         rows += rowsIn(piece);
         await rest();
-        if (now() - saidAtMs < progressEveryMs) continue;
-        saidAtMs = now();
+        if (performance.now() - saidAtMs < progressEveryMs) continue;
+        saidAtMs = performance.now();
         const progress = Math.min(0.99, rows / Math.max(1, total));
         if (!(await exports.advance(exportId, progress))) throw new NotWanted();
         onProgress(progress);

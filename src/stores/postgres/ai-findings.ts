@@ -37,13 +37,14 @@ export function createAiFindingRows(sql: Sql) {
         SELECT result->>'edition' AS edition FROM ai_jobs
         WHERE survey_id = ${surveyId} AND status = 'COMPLETED' AND request->>'analysisType' = ${analysisTypes[kind]} AND jsonb_exists(result, 'edition') ORDER BY updated_at DESC, id DESC LIMIT 1`)[0]?.edition),
 
-    /** The editions that may be read: of every survey and kind the newest, and the one before for queries that began with it. */
+    /** The editions that may be read: of every survey and kind the newest, and the one before for queries that began with it; and those of files that are still to be made. */
     keptEditions: async (): Promise<Set<string>> => {
       const rows = await sql<{ edition: string }[]>`
         SELECT edition FROM (
           SELECT result->>'edition' AS edition, row_number() OVER (PARTITION BY survey_id, request->>'analysisType' ORDER BY ai_jobs.updated_at DESC, ai_jobs.id DESC) AS age
           FROM ai_jobs JOIN surveys ON surveys.id = survey_id WHERE ai_jobs.status = 'COMPLETED' AND deleted_at IS NULL AND jsonb_exists(result, 'edition')) editions
-        WHERE age <= 2`;
+        WHERE age <= 2
+        UNION SELECT edition FROM exports CROSS JOIN LATERAL jsonb_each_text(options->'editions') named(kind, edition) WHERE status IN ('PENDING', 'PROCESSING') AND jsonb_exists(options, 'editions')`;
       return new Set(rows.map(({ edition }) => edition));
     },
 

@@ -1,3 +1,4 @@
+import type { Editions } from '../../domain/finding-variables.ts';
 import type { Question } from '../../domain/survey.ts';
 import { withPostgres, type Sql } from './client.ts';
 import { writeOutbox } from './surveys.ts';
@@ -12,6 +13,8 @@ export interface ExportOptions {
   endDate?: string | undefined;
   isComplete?: boolean | undefined;
   filters: readonly string[];
+  /** Of the findings that filters name: those that the file was asked for with. */
+  editions?: Editions | undefined;
   /** Names of columns and ids of questions, in the order wanted; none: all. */
   columns?: readonly string[] | undefined;
   labels: 'text' | 'value';
