@@ -8,19 +8,21 @@ export interface ReadingDeps {
   responses: Pick<ResponseStore, 'find' | 'answeredSlots'>;
   stream: Pick<Stream, 'newest' | 'acknowledged' | 'isRemoved'>;
   shards: Shards;
+  /** How long to wait for what is on its way; 5 s unless said. */
+  patienceMs?: number;
 }
 
 const pollMs = 20;
-const patienceMs = 5000;
+const usualPatienceMs = 5000;
 
 /** Reads that see what was accepted before them, although it may still be on its way to ClickHouse. */
-export function createReading({ responses, stream, shards }: ReadingDeps) {
+export function createReading({ responses, stream, shards, patienceMs = usualPatienceMs }: ReadingDeps) {
   /** Waits until all that a shard has accepted by now is stored. */
   const settled = async (shard: Shard): Promise<void> => {
     const goal = await stream.newest(shard);
-    const until = Date.now() + patienceMs;
+    const until = performance.now() + patienceMs;
     while (!isAtOrAfter(await stream.acknowledged(shard), goal)) {
-      if (Date.now() > until) throw unavailable('Accepted responses are still on their way to the response store', 2);
+      if (performance.now() > until) throw unavailable('Accepted responses are still on their way to the response store', 2);
       await new Promise((resolve) => setTimeout(resolve, pollMs));
     }
   };

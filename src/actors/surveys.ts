@@ -24,6 +24,8 @@ export interface SurveyActorsDeps {
   /** Tells the other processes that a survey has a new revision. */
   broadcast(surveyId: string, revision: number): void;
   now(): number;
+  /** Must never step back, as the wall clock may. */
+  monotonicMs?(): number;
   log: Log;
   metrics: Pick<Metrics, 'actorsHeld'>;
 }
@@ -43,14 +45,15 @@ const sweepMs = 1000;
 /** Packing one takes about a tenth of a millisecond, in which nothing else can be answered. */
 const packedAtOnce = 20;
 const unknownMs = 1000;
-/** Node fires timers beyond 2^31 ms at once, so a far date is reached in steps. */
-const longestTimerMs = 2 ** 31 - 1;
+/** Timers do not hear of it when the clock is set, so a date is reached in steps. */
+const longestTimerMs = 5000;
 
 /**
  * One actor a survey and process: looked up or started on first use, stopped when idle. The row in Postgres is the truth; an actor is
  * rebuilt from it whenever the intake or another process says that there is a newer revision.
  */
 export function createSurveyActors(deps: SurveyActorsDeps) {
+  const { monotonicMs = () => performance.now() } = deps;
   const slots = new Map<string, Slot>();
   const loading = new Map<string, Promise<HeldSurvey | undefined>>();
   const unknownUntil = new Map<string, number>();
@@ -70,7 +73,7 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
 
   /** The survey in a slot, at hand. */
   const use = (slot: Slot): HeldSurvey => {
-    slot.usedAtMs = deps.now();
+    slot.usedAtMs = monotonicMs();
     return (slot.held ??= wake(unpackSurvey(slot.packed)));
   };
 
@@ -86,7 +89,7 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     if (known && known.revision > survey.revision) return use(known);
     if (known) stop(known);
     const held = wake(survey);
-    const slot: Slot = { held, packed: '', revision: survey.revision, timer: undefined, usedAtMs: deps.now() };
+    const slot: Slot = { held, packed: '', revision: survey.revision, timer: undefined, usedAtMs: monotonicMs() };
     slots.set(survey.id, slot);
     unknownUntil.delete(survey.id);
     armTimer(slot, survey);
@@ -107,6 +110,7 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     if (next === undefined || survey.status === 'DRAFT' || survey.status === 'CLOSED') return;
     const { id, status, startsAt, endsAt } = survey;
     slot.timer = setTimeout(() => {
+      if (deps.now() < next) return armTimer(slot, { id, status, startsAt, endsAt });
       const { actor } = use(slot);
       actor.send({ type: 'TIME_CAME', nowMs: deps.now() });
       armTimer(slot, { id, status, startsAt, endsAt });
@@ -120,7 +124,7 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     if (survey) return hold(survey);
     drop(surveyId);
     if (unknownUntil.size > 10_000) unknownUntil.clear();
-    unknownUntil.set(surveyId, deps.now() + unknownMs);
+    unknownUntil.set(surveyId, monotonicMs() + unknownMs);
     return undefined;
   };
 
@@ -168,7 +172,7 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
 
   /** Packs what nobody asks for at the moment, and lets go of what nobody has asked for in a long time. */
   const sweep = () => {
-    const now = deps.now();
+    const now = monotonicMs();
     let room = packedAtOnce;
     for (const [surveyId, slot] of slots) {
       if (now - slot.usedAtMs > idleMs) drop(surveyId);
@@ -192,7 +196,7 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     lookUp: async (surveyId: string): Promise<HeldSurvey | undefined> => {
       const slot = slots.get(surveyId);
       if (slot) return use(slot);
-      if ((unknownUntil.get(surveyId) ?? 0) > deps.now()) return undefined;
+      if ((unknownUntil.get(surveyId) ?? 0) > monotonicMs()) return undefined;
       return sync(surveyId);
     },
     sync,

@@ -79,20 +79,20 @@ export function createIngest(deps: IngestDeps) {
 
   const work = async (owner: Ownership): Promise<void> => {
     const { shard } = owner;
-    let leasedAt = deps.now();
+    let leasedAt = performance.now();
     const tail = createTail(deps);
     const renew = async () => {
-      if (deps.now() - leasedAt < renewMs) return;
+      if (performance.now() - leasedAt < renewMs) return;
       const renewed = await deps.stream.lease(shard, deps.name, leaseMs);
       if (renewed?.fence !== owner.fence) throw new Fenced();
-      leasedAt = deps.now();
+      leasedAt = performance.now();
     };
     let position = await deps.stream.acknowledged(shard);
     const unfinished = await deps.stream.manifest(shard);
     if (unfinished) position = await settle(owner, await reread(shard, unfinished), unfinished, renew, tail);
     while (!isStopping) {
       await renew();
-      const startedAt = deps.now();
+      const startedAt = performance.now();
       const entries = await gather(shard, position);
       if (entries.length === 0) {
         await pause(idleMs);
@@ -101,7 +101,7 @@ export function createIngest(deps: IngestDeps) {
       const manifest = describe(shard, entries);
       if (!(await deps.stream.begin(owner, manifest))) throw new Fenced();
       position = await settle(owner, entries, manifest, renew, tail);
-      if (manifest.rows < rowsWanted) await pause(Math.max(0, paceMs(manifest.rows) - (deps.now() - startedAt)));
+      if (manifest.rows < rowsWanted) await pause(Math.max(0, paceMs(manifest.rows) - (performance.now() - startedAt)));
     }
     await deps.stream.release(owner);
   };

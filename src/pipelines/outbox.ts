@@ -58,7 +58,7 @@ export function createOutbox({ sql, handlers, log, metrics, pauseMs = doublingPa
   const pass = (kind: string): Promise<boolean> =>
     sql.begin(async (tx) => {
       const rows = await tx<StoredRow[]>`
-        SELECT id, kind, payload, attempts FROM outbox WHERE done_at IS NULL AND kind = ${kind} AND next_attempt_at <= now() ORDER BY id LIMIT ${batch} FOR UPDATE SKIP LOCKED`;
+        SELECT id, kind, payload, attempts FROM outbox WHERE done_at IS NULL AND kind = ${kind} AND (attempts = 0 OR next_attempt_at <= now()) ORDER BY id LIMIT ${batch} FOR UPDATE SKIP LOCKED`;
       const until = performance.now() + passMs;
       for (const row of rows) {
         if (isStopping || performance.now() > until) return true;
@@ -76,7 +76,7 @@ export function createOutbox({ sql, handlers, log, metrics, pauseMs = doublingPa
   };
 
   const look = async (): Promise<void> => {
-    const due = await sql<{ kind: string }[]>`SELECT DISTINCT kind FROM outbox WHERE done_at IS NULL AND next_attempt_at <= now()`;
+    const due = await sql<{ kind: string }[]>`SELECT DISTINCT kind FROM outbox WHERE done_at IS NULL AND (attempts = 0 OR next_attempt_at <= now())`;
     for (const { kind } of due) if (!passes.has(kind)) passes.set(kind, work(kind).finally(() => passes.delete(kind)));
   };
 

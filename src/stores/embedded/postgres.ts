@@ -58,12 +58,12 @@ const againMs = 250;
 
 /** A postmaster that was killed a moment ago still holds its lock file until the system has cleared it away. */
 async function patiently<T>(start: () => Promise<T>): Promise<T> {
-  const until = Date.now() + patienceMs;
+  const until = performance.now() + patienceMs;
   for (;;) {
     try {
       return await start();
     } catch (error) {
-      if (!reasonOf(error).includes('postmaster.pid') || Date.now() > until) throw error;
+      if (!reasonOf(error).includes('postmaster.pid') || performance.now() > until) throw error;
     }
     await delay(againMs);
   }

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { adminClient, createClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
+
+const hourMs = 3_600_000;
+
+/** The clock of the service is set while it works; those of the stores stay. */
+describe('a clock that is set an hour forth and back', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'survey-clock-'));
+  const file = join(folder, 'offset');
+  let service: RunningService;
+  let admin: Client;
+  before(async () => {
+    await sharedStores();
+    writeFileSync(file, '0');
+    const preload = new URL('../support/moved-clock.js', import.meta.url);
+    service = await startService({ env: { NODE_OPTIONS: `--import ${preload.href}`, MOVED_CLOCK_FILE: file, ACCESS_TOKEN_TTL_SECONDS: '900' } });
+    admin = await adminClient(service);
+  });
+  after(async () => {
+    assert.equal(await service.stop(), 0);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** What the service's clock says beyond ours: the window of a limit ends within a minute of it. */
+  async function shownOffsetMs(): Promise<number> {
+    const { headers } = await createClient(service).call('GET', '/surveys');
+    return Number(headers.get('x-ratelimit-reset')) * 1000 - 30_000 - Date.now();
+  }
+
+  async function move(offsetMs: number): Promise<void> {
+    writeFileSync(file, String(offsetMs));
+    process.kill(service.pid, 'SIGUSR2');
+    await eventually(async () => assert.ok(Math.abs((await shownOffsetMs()) - offsetMs) < 60_000));
+  }
+
+  it('stops no submission, loses none and doubles none, and all are seen in time', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Hours', status: 'ACTIVE' });
+    const accepted = new Set<string>();
+    let isOver = false;
+    const lanes = Promise.all(Array.from({ length: 4 }, async () => {
+      while (!isOver) {
+        const { status, body } = await admin.submit(id, { answers: [] });
+        assert.equal(status, 201, JSON.stringify(body));
+        accepted.add(body.data.responseId);
+      }
+    }));
+    for (const offsetMs of [hourMs, 0, -hourMs, hourMs, -hourMs, 0, hourMs, 0, -hourMs, 0]) await move(offsetMs);
+    isOver = true;
+    await lanes;
+    const reader = await adminClient(service);
+    await eventually(async () => assert.equal((await reader.get(`/analytics/surveys/${id}`)).totalResponses, accepted.size), 5000);
+    assert.equal((await reader.get(`/surveys/${id}`)).responseCount, accepted.size);
+  });
+
+  it('ends and begins surveys as it says, within seconds', async () => {
+    const [ending, beginning] = await Promise.all([
+      admin.create('/surveys', { title: 'Ends', status: 'ACTIVE', endsAt: new Date(Date.now() + hourMs / 2).toISOString() }),
+      admin.create('/surveys', { title: 'Begins', status: 'ACTIVE', startsAt: new Date(Date.now() + hourMs / 2).toISOString() }),
+    ]);
+    const outcome = async (id: string) => {
+      const { status, body } = await createClient(service).submit(id, { answers: [] });
+      return [status, body.details?.reason];
+    };
+    assert.deepEqual([await outcome(ending.id), await outcome(beginning.id)], [[201, undefined], [409, 'SURVEY_NOT_OPEN_YET']]);
+    await move(-hourMs);
+    assert.deepEqual([await outcome(ending.id), await outcome(beginning.id)], [[201, undefined], [409, 'SURVEY_NOT_OPEN_YET']]);
+    await move(hourMs);
+    await eventually(async () => assert.deepEqual(await outcome(beginning.id), [201, undefined]), 7000);
+    await eventually(async () => assert.equal((await outcome(ending.id))[0], 409), 7000);
+    await move(0);
+  });
+
+  it('lets tokens count as long as it says, and people sign in at any time', async () => {
+    const first = await adminClient(service);
+    await move(hourMs);
+    assert.equal((await first.call('GET', '/auth/me')).status, 401);
+    const second = await adminClient(service);
+    assert.equal((await second.call('GET', '/auth/me')).status, 200);
+    await move(0);
+    for (const client of [first, second]) assert.equal((await client.call('GET', '/auth/me')).status, 200);
+    const { status } = await createClient(service).call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } });
+    assert.equal(status, 200);
+  });
+
+  it('opens and closes no limit', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Limited', status: 'ACTIVE', submissionRateLimit: 3 });
+    const submit = async () => (await createClient(service).submit(id, { answers: [] })).status;
+    assert.deepEqual([await submit(), await submit(), await submit(), await submit()], [201, 201, 201, 429]);
+    for (const offsetMs of [hourMs, -hourMs, 0]) {
+      await move(offsetMs);
+      const reply = await createClient(service).submit(id, { answers: [] });
+      assert.equal(reply.status, 429);
+      assert.ok(Number(reply.headers.get('retry-after')) <= 60);
+    }
+  });
+});
