@@ -4,6 +4,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Settings } from '../settings.ts';
 import type { Stores } from '../stores/stores.ts';
+import { createAudit } from '../stores/postgres/audit.ts';
 import { retentionRules } from '../stores/postgres/retention.ts';
 import { createErasing } from './erasing.ts';
 import { createReading } from './reading.ts';
@@ -33,7 +34,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   const reading = createReading({ responses, stream, shards });
   const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: async (responseId) => (await reading.find(responseId)) !== undefined });
   const erasing = createErasing({
-    intake, responses, reading, uploads, uploadRows: stores.uploadRows, findings: stores.findings, exports: stores.exports, exportFiles: stores.exportFiles, now,
+    intake, responses, reading, uploads, uploadRows: stores.uploadRows, findings: stores.findings, exports: stores.exports, exportFiles: stores.exportFiles, audit: createAudit(stores.sql, log), now,
     rules: (at) => retentionRules(stores.sql, settings.retentionDays, at),
   });
   const submit = createSubmissions({

@@ -3,6 +3,7 @@ import type { Doom, DoomedResponse } from '../stores/clickhouse/erasure.ts';
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
 import type { ExportFiles } from '../stores/files.ts';
 import type { FindingStore } from '../stores/findings.ts';
+import type { Audit } from '../stores/postgres/audit.ts';
 import type { ExportStore } from '../stores/postgres/exports.ts';
 import type { RetentionRule } from '../stores/postgres/retention.ts';
 import type { UploadRows } from '../stores/postgres/uploads.ts';
@@ -19,8 +20,16 @@ export interface ErasingDeps {
   findings: Pick<FindingStore, 'removeOfResponses'>;
   exports: Pick<ExportStore, 'removeOfSurvey'>;
   exportFiles: Pick<ExportFiles, 'remove'>;
+  audit: Pick<Audit, 'record'>;
   rules(now: Date): Promise<RetentionRule[]>;
   now(): number;
+}
+
+interface EraseOptions {
+  most: number;
+  pauseMs: number;
+  /** Told of every batch that is gone. */
+  tally?(gone: number): void;
 }
 
 type Removal = Parameters<Intake['remove']>[0];
@@ -55,7 +64,7 @@ export function createErasing(deps: ErasingDeps) {
     return removed;
   };
 
-  const erase = async (surveyId: string, doom: Doom, { most, pauseMs }: { most: number; pauseMs: number }): Promise<{ removed: number; isFinished: boolean }> => {
+  const erase = async (surveyId: string, doom: Doom, { most, pauseMs, tally = () => undefined }: EraseOptions): Promise<{ removed: number; isFinished: boolean }> => {
     for (let removed = 0; ; ) {
       // What was accepted, and deleted, before now is to be seen.
       await deps.reading.settled(surveyId);
@@ -64,6 +73,7 @@ export function createErasing(deps: ErasingDeps) {
       if (removed >= most) return { removed, isFinished: false };
       const gone = await removeAll(doomed);
       removed += gone;
+      tally(gone);
       // Deleted before, and yet still shown: going round would not help.
       if (gone === 0) return { removed, isFinished: false };
       if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
@@ -80,11 +90,20 @@ export function createErasing(deps: ErasingDeps) {
       return outcome;
     },
 
-    /** Deletes the responses whose time is over; gives how many. */
+    /** Deletes the responses whose time is over, and notes in the audit how many of which survey; gives how many of all. */
     async eraseExpired(): Promise<number> {
       let removed = 0;
-      for (const { surveyId, days } of await deps.rules(new Date(deps.now())))
-        removed += (await erase(surveyId, { before: new Date(deps.now() - days * dayMs) }, { most: Number.POSITIVE_INFINITY, pauseMs: breathMs })).removed;
+      for (const { surveyId, days } of await deps.rules(new Date(deps.now()))) {
+        const before = new Date(deps.now() - days * dayMs);
+        let erased = 0;
+        try {
+          await erase(surveyId, { before }, { most: Number.POSITIVE_INFINITY, pauseMs: breathMs, tally: (gone) => void (erased += gone) });
+        } finally {
+          // A run that broke off has erased all the same.
+          if (erased > 0) await deps.audit.record({ actor: null, action: 'responses.expired', objectKind: 'survey', objectId: surveyId, details: { erased, retentionDays: days, before: before.toISOString() } });
+        }
+        removed += erased;
+      }
       return removed;
     },
   };

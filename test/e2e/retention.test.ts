@@ -9,6 +9,7 @@ import { createReading } from '../../src/actors/reading.ts';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
+import { createAudit } from '../../src/stores/postgres/audit.ts';
 import { retentionRules } from '../../src/stores/postgres/retention.ts';
 import { openStores, type Stores } from '../../src/stores/stores.ts';
 import { createUploads } from '../../src/stores/uploads.ts';
@@ -54,7 +55,7 @@ describe('what must not be kept', () => {
     const now = () => Date.now() + days * dayMs;
     const reading = createReading(stores);
     const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: async (id) => (await reading.find(id)) !== undefined });
-    const erasing = createErasing({ ...stores, reading, uploads, now, rules: (at) => retentionRules(stores.sql, generalDays, at) });
+    const erasing = createErasing({ ...stores, reading, uploads, audit: createAudit(stores.sql, createLog('error')), now, rules: (at) => retentionRules(stores.sql, generalDays, at) });
     return { erasing, uploads };
   };
 
@@ -176,6 +177,10 @@ describe('what must not be kept', () => {
     await shows(short.id, 2);
     assert.equal(await inDays(4).erasing.eraseExpired(), 2);
     await shows(short.id, 0);
+    const audit = await admin.get(`/audit?objectId=${short.id}&action=responses.expired`);
+    assert.deepEqual(audit.map(({ actorKind, actorId, objectKind, details }: any) => [actorKind, actorId, objectKind, details.erased, details.retentionDays, Object.keys(details).sort()]), [
+      ['SYSTEM', null, 'survey', 2, 3, ['before', 'erased', 'retentionDays']],
+    ]);
     assert.equal((await admin.call('GET', `/responses/${gone}`)).status, 404);
     assert.ok(!existsSync(fileOf(uploadId)));
     for (const id of kept) assert.equal((await admin.get(`/responses/${id}`)).id, id);
