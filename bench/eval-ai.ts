@@ -17,7 +17,8 @@ const providers = createProviders({
   find: async (name) => ({ ...settings.ai.providers[name], source: 'environment' }),
   guard: createGuard({ isPrivateAllowed: false }),
   callTimeoutMs: settings.ai.callTimeoutMs,
-  meter: { budget: { take: async () => 0, settle: nothing, hold: nothing }, usage: { record: nothing }, patienceMs: 0, newId: () => newId(), log: createLog('warn') },
+  retryWaitsSeconds: settings.ai.retryWaitsSeconds,
+  meter: { budget: { take: async () => 0, settle: nothing, hold: nothing }, usage: { record: nothing }, surveys: { isOn: async () => true }, patienceMs: 0, newId: () => newId(), log: createLog('warn') },
 });
 
 if (named.length === 0) {

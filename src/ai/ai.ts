@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import type { Secrets } from '../secrets.ts';
 import type { ProviderName, Settings } from '../settings.ts';
 import type { AiSettingsStore } from '../stores/postgres/ai-settings.ts';
+import { createAiSwitch } from '../stores/postgres/ai-switch.ts';
 import { createAiUsageStore } from '../stores/postgres/ai-usage.ts';
 import type { Sql } from '../stores/postgres/client.ts';
 import { createProviderBudget } from '../stores/redis/provider-budget.ts';
@@ -46,11 +47,11 @@ export function createAi({ settings, stored, secrets, guard, sql, redis, patienc
       source: 'settings',
     };
   };
-  const { isCacheEnabled, cacheTtlSeconds, callTimeoutMs } = settings.ai;
+  const { isCacheEnabled, cacheTtlSeconds, callTimeoutMs, retryWaitsSeconds } = settings.ai;
   const kept = isCacheEnabled ? createKeptReplies({ redis, ttlSeconds: cacheTtlSeconds, log }) : undefined;
   const usage = createAiUsageStore(sql);
-  const meter = { budget: createProviderBudget(redis), usage, patienceMs, newId: () => newId(), log };
-  return { find, usage, providers: createProviders({ guard, find, kept, meter, callTimeoutMs }) };
+  const meter = { budget: createProviderBudget(redis), usage, surveys: createAiSwitch(sql), patienceMs, newId: () => newId(), log };
+  return { find, usage, providers: createProviders({ guard, find, kept, meter, callTimeoutMs, retryWaitsSeconds }) };
 }
 
 export type Ai = ReturnType<typeof createAi>;

@@ -23,6 +23,13 @@ export function callFailure(error: unknown, signal: AbortSignal): unknown {
   return reason instanceof Error && reason.name === 'TimeoutError' ? problemOf(reason) : reason;
 }
 
+/** Whether the same call may go well in a while: the provider broke down, was silent or out of reach. */
+export function isPassing(error: unknown): boolean {
+  if (!(error instanceof Problem) || error.code !== 'AI_PROVIDER_ERROR' || error.cause === undefined) return false;
+  const status = numberField(error.cause, 'status');
+  return status === undefined ? /Connection|Timeout/.test(kindOf(error.cause)) : status >= 500 || status === 408;
+}
+
 function codeOf(status: number | undefined, said: string): ProblemCode {
   if (/unsupported_country|region|location is not supported|request not allowed/i.test(said) && (status === 400 || status === 403)) return 'AI_MODEL_UNAVAILABLE';
   if (status === 401 || status === 403) return 'AI_KEY_INVALID';
@@ -35,10 +42,13 @@ function codeOf(status: number | undefined, said: string): ProblemCode {
 function messageOf(code: ProblemCode, error: unknown, status: number | undefined): string | undefined {
   if (code !== 'AI_PROVIDER_ERROR') return undefined;
   if (status === 400 && /content_filter/.test(wordsOf(error))) return 'The AI provider refused the content';
-  const kind = error instanceof Error ? error.constructor.name : '';
-  if (/Timeout/i.test(kind) || (error instanceof Error && error.name === 'TimeoutError')) return 'The AI provider did not answer in time';
-  return status === undefined ? 'The AI provider could not be reached' : `The AI provider failed with status ${status}`;
+  if (/Timeout/.test(kindOf(error))) return 'The AI provider did not answer in time';
+  if (status !== undefined) return `The AI provider failed with status ${status}`;
+  return /Connection/.test(kindOf(error)) ? 'The AI provider could not be reached, or broke off' : 'The AI provider did not reply as its interface does';
 }
+
+/** The SDKs name their classes alike. */
+const kindOf = (error: unknown): string => (error instanceof Error ? `${error.constructor.name} ${error.name}` : '');
 
 /** Whole seconds, by a header, or by words where a provider has no header for it. */
 function retryAfter(error: unknown): number {

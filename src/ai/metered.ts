@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { AiSwitch } from '../stores/postgres/ai-switch.ts';
 import type { AiUsageStore } from '../stores/postgres/ai-usage.ts';
 import type { Allowance, ProviderBudget } from '../stores/redis/provider-budget.ts';
 import { costOf } from './models.ts';
@@ -17,6 +18,7 @@ export interface Purpose {
 export interface MeterDeps {
   budget: ProviderBudget;
   usage: Pick<AiUsageStore, 'record'>;
+  surveys: AiSwitch;
   /** How long a call may wait for room; Infinity for jobs, which are delayed rather than failed. */
   patienceMs: number;
   newId(): string;
@@ -37,10 +39,10 @@ const bytesPerToken = 3;
 /**
  * The provider within its limits a minute, which all processes share, and with every call written down. A call waits for room while
  * patience lasts, then it is AI_RATE_LIMITED without having been sent. When the provider itself says that it is at its limit, nobody
- * calls it for as long as it asks. While Redis is away calls go out unlimited; the provider's own limit still holds.
+ * calls it for as long as it asks. Nothing more about a survey is sent once its AI is off. While Redis is away calls go out unlimited; the provider's own limit still holds.
  */
 export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Provider {
-  const { budget, usage, log } = deps;
+  const { budget, usage, surveys, log } = deps;
   const { account, purpose } = metered;
   const settle = (id: string, tokens: number) => budget.settle(account, { id, tokens }).catch((error: unknown) => log.debug({ err: error }, 'tokens of an AI call were not put right'));
   const record = (id: string, request: CompletionRequest, tokens: { inputTokens: number; outputTokens: number } | undefined) => {
@@ -55,6 +57,10 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
     async complete(request) {
       const id = deps.newId();
       await room(id, request, metered, deps);
+      if (purpose.surveyId !== undefined && !(await surveys.isOn(purpose.surveyId))) {
+        await settle(id, 0);
+        throw new Problem('AI_DISABLED');
+      }
       try {
         const completion = await provider.complete(request);
         await Promise.all([settle(id, completion.inputTokens + completion.outputTokens), record(id, request, completion)]);

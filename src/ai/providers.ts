@@ -7,6 +7,7 @@ import { createBoundedFetch } from './bounded-fetch.ts';
 import { meter, type MeterDeps, type Purpose } from './metered.ts';
 import { keyForms, providerDefaults } from './models.ts';
 import { createAzure, createGemini, createOpenAi } from './openai.ts';
+import { persistent } from './persistent.ts';
 import type { KeptReplies, Provider } from './provider.ts';
 
 export const providerNames = ['openai', 'anthropic', 'gemini', 'azure'] as const satisfies readonly ProviderName[];
@@ -28,18 +29,22 @@ export interface ProvidersDeps {
   meter: MeterDeps;
   /** Until a reply has come in whole. */
   callTimeoutMs: number;
+  /** Waits before a call of bulk work that met a breakdown is made again. */
+  retryWaitsSeconds: readonly number[];
 }
 
 const maxReplyBytes = 4 * 1024 * 1024;
 
 /** Gives ready providers. Clients are made for every use: they hold nothing but settings, which may have changed. */
-export function createProviders({ find, guard, kept, meter: meterDeps, callTimeoutMs }: ProvidersDeps) {
+export function createProviders({ find, guard, kept, meter: meterDeps, callTimeoutMs, retryWaitsSeconds }: ProvidersDeps) {
   return {
     /** The named provider, or the first configured one, within its limits. `purpose` says whose calls they are. Throws AI_NOT_CONFIGURED, or AI_KEY_INVALID for a key that cannot be one. */
     async pick(name?: ProviderName, purpose: Purpose = {}): Promise<Provider> {
       for (const candidate of name === undefined ? providerNames : [name]) {
         const found = await find(candidate);
-        if (found) return { ...meter(build(candidate, found, { guard, callTimeoutMs }), { ...limitsOf(candidate, found), purpose }, meterDeps), kept };
+        if (!found) continue;
+        const metered = meter(build(candidate, found, { guard, callTimeoutMs }), { ...limitsOf(candidate, found), purpose }, meterDeps);
+        return { ...(purpose.isBulk ? persistent(metered, retryWaitsSeconds) : metered), kept };
       }
       throw new Problem('AI_NOT_CONFIGURED', name === undefined ? 'No AI provider has a key' : undefined);
     },

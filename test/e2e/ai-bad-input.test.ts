@@ -5,6 +5,7 @@ import type { SeenCall } from '../support/ai-provider.ts';
 import { newcomer, openSurvey, startAiScene, type AiScene } from '../support/ai-scene.ts';
 import type { Client, Reply } from '../support/client.ts';
 import { apiRouteNames } from '../support/conform.ts';
+import { eventually } from '../support/eventually.ts';
 
 const mark = 'xyzzy';
 const orders = [
@@ -65,6 +66,19 @@ describe('bad input to AI', () => {
     assert.equal((await admin.get(`/ai/questions/${scene.questionId}/suggestions`)).suggestions.length, 1);
     assert.equal((await admin.post(`/ai/suggestions/${scene.suggestionId}/reject`)).status, 'REJECTED');
     assert.equal(ai.calls.length, 0);
+  });
+
+  it('is what answers are once AI is switched off: work that is under way sends nothing more', async () => {
+    for (const [path, body] of [['analyze', { analysisType: 'sentiment' }], ['translate', { languages: ['de'] }]] as const) {
+      const { id } = await openSurvey(admin, ['good food']);
+      ai.calls.length = 0;
+      ai.faults.push({ status: 429, headers: { 'retry-after': '2' } });
+      const asked = admin.call('POST', `/ai/surveys/${id}/${path}`, { body });
+      await eventually(() => assert.equal(ai.calls.length, 1));
+      await admin.put(`/surveys/${id}`, { aiEnabled: false });
+      assert.deepEqual(said(await asked), [409, 'AI_DISABLED'], path);
+      assert.equal(ai.calls.length, 1, path);
+    }
   });
 
   it('gets nobody anywhere who may not edit the survey', async () => {

@@ -19,6 +19,8 @@ export interface Feature {
   name: string;
   /** Whether a job does it. */
   isJob: boolean;
+  /** Whether it is work of many calls. */
+  isBulk?: boolean;
   ask(stage: Stage): Promise<Reply>;
   /** Of a good reply. */
   check(data: any, stage: Stage): void;
@@ -51,7 +53,7 @@ export function wellDone({ user, schema }: SeenCall): unknown {
 }
 
 const analysis = (analysisType: string, check: Feature['check']): Feature => ({
-  name: analysisType, isJob: true, check, ask: ({ client, survey, provider }) => client.call('POST', `/ai/surveys/${survey.id}/analyze`, { body: { analysisType, provider } }),
+  name: analysisType, isJob: true, isBulk: true, check, ask: ({ client, survey, provider }) => client.call('POST', `/ai/surveys/${survey.id}/analyze`, { body: { analysisType, provider } }),
 });
 
 export const features: readonly Feature[] = [
