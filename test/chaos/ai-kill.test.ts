@@ -76,6 +76,40 @@ describe('an analysis by AI', () => {
     assert.equal(ai.calls.length - before, 1);
   });
 
+  it('merges the rest of its themes after kill -9, and pays for no decision twice', async () => {
+    const { id } = await client.create('/surveys', { title: 'Canteen', status: 'ACTIVE' });
+    const question = await client.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'What do you think?' });
+    // Names enough for three calls; the last two mean what the first does.
+    const names = Array.from({ length: 240 }, (_, n) => `Topic ${String.fromCharCode(97 + Math.floor(n / 26), 97 + (n % 26))}`);
+    for (let n = 0; n < names.length; n += 3) await client.submit(id, { answers: [{ questionId: question.id, textValue: names.slice(n, n + 3).join('|') }] });
+    const plain = ai.answer;
+    const namesOf = ({ user }: SeenCall): string[] => JSON.parse(user[0] ?? '{}').themes.map(({ name }: { name: string }) => name);
+    const isMerge = ({ schema }: SeenCall): boolean => 'same' in schema.properties;
+    ai.calls.length = 0;
+    ai.answer = (call) => {
+      if (!isMerge(call)) return { answers: JSON.parse(call.user[0] ?? '{}').answers.map(({ n, text }: any) => ({ n, sentiment: 'neutral', themes: text.split('|') })) };
+      const [first, ...same] = [names[0], names[238], names[239]].map((name) => namesOf(call).indexOf(name ?? '') + 1).filter((n) => n > 0);
+      return { same: same.map((n) => ({ n, as: first })) };
+    };
+    const analyse = () => client.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType: 'themes', provider: 'openai' } });
+    const asked = analyse().catch(() => undefined);
+    await eventually(() => assert.equal(ai.calls.filter(isMerge).length, 2), 60_000);
+    await service.kill();
+    await asked;
+    await start();
+    const { themes } = await eventually(async () => {
+      const reply = await analyse();
+      assert.equal(reply.status, 200, JSON.stringify(reply.body));
+      return reply.body.data;
+    }, 90_000);
+    ai.answer = plain;
+    assert.deepEqual([themes[0].name, themes[0].count], [names[0], 2], 'of three names two stand in one answer');
+    const merges = ai.calls.filter(isMerge).map(namesOf);
+    assert.equal(merges.length, 4, 'the second went out again, the first did not');
+    assert.deepEqual(merges[2]?.slice().sort(), merges[1]?.slice().sort());
+    assert.equal(ai.calls.length - merges.length, names.length / 3 / batch, 'no answer went out again');
+  });
+
   it('and a translation too: after kill -9 it goes on by itself with what is not stored', async () => {
     const { id } = await client.create('/surveys', { title: 'Canteen' });
     const languages = ['es', 'fr', 'de', 'it', 'pt', 'nl', 'pl', 'ru', 'ja', 'ko', 'ar', 'he'];
