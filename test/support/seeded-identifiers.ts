@@ -80,8 +80,8 @@ export const spellings: Readonly<Record<string, (text: string) => string>> = {
   'with other dashes and spaces': (text) => [...text].map((character, index) => (character === '-' ? '\u2010\u2011\u2013\u2212'.charAt(index % 4) : character === ' ' ? '\u00a0\u2009\u202f\u3000'.charAt(index % 4) : character)).join(''),
 };
 
-/** What stands around an identifier; without digits and signs of its own. */
-const surroundings = ['Reach me: # , thanks', '#', 'It is # and nothing else', '(#)', 'write to #.', '请联系#谢谢', 'tel:#', 'Hello\n#\nbye', 'My data # please delete', 'so «#» it is'];
+/** What stands around an identifier, at the sign #; without digits and signs of its own. */
+export const surroundings = ['Reach me: # , thanks', '#', 'It is # and nothing else', '(#)', 'write to #.', '请联系#谢谢', 'tel:#', 'Hello\n#\nbye', 'My data # please delete', 'so «#» it is'];
 
 export interface SeededAnswer extends Seed {
   spelling: string;

@@ -1,7 +1,8 @@
 import { ibanLengths, isIban } from './checks.ts';
 import { byPattern, type Finder, type Span } from './spans.ts';
 
-const ibanStart = /[a-z]{2}[ \t.\-_/:]{0,2}\d[ \t.\-_/:]?\d/gi;
+/** "is 20" is rather the end of a sentence than an account of Iceland. */
+const ibanStart = /(?:[A-Z]{2}[ \t.\-_/:]{0,2}|[A-Za-z]{2})\d[ \t.\-_/:]?\d/g;
 const between = /[\s.\-_/:]/;
 const widestGap = 3;
 /** Where the country's letters are capitals and the check digits join them, so many digits are an account number also with a slip of the pen in it. */

@@ -20,7 +20,8 @@ export async function sentAnswers({ openAnonymiser, log }: SentAnswersDeps, batc
     for (const { question, text } of batch) {
       sent.push({ question, text: anonymise(text).slice(0, longestAnswer) });
       // Looking for names takes milliseconds: others have their turn between two answers.
-      await turn(undefined, { signal });
+      await turn();
+      signal.throwIfAborted();
     }
     return sent;
   } catch (error) {
