@@ -67,6 +67,7 @@ export function createFindings({ rows, table, newId }: FindingsDeps) {
         hasDeleted = true;
       }
       if (hasDeleted) await table.removeDeleted();
+      await rows.forgetThemes();
     },
   };
 }

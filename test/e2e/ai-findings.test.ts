@@ -189,11 +189,12 @@ describe('findings of analyses, as filters and variables of analytics', () => {
 
   it('go with their responses, in every store', async () => {
     const survey = await openSurvey();
-    const one = await survey.answer('soup', ['positive Food']);
+    const one = await survey.answer('soup', ['positive Food Staff']);
     const ofAnn = await survey.answer('soup', ['positive Food'], { respondent: 'ann' });
     const left = await survey.answer('soup', ['positive Food', 'mixed Food']);
     await survey.analyse('themes');
     await survey.analyse('sentiment');
+    const themeNames = async () => (await stores.sql<{ name: string }[]>`SELECT name FROM ai_themes WHERE survey_id = ${survey.id} ORDER BY name`).map(({ name }) => name);
     const inPostgres = async () => (await stores.sql<{ id: string }[]>`SELECT DISTINCT response_id AS id FROM ai_findings WHERE survey_id = ${survey.id}`).map(({ id }) => id).sort();
     const inClickHouse = async () =>
       (await stores.clickhouse.select<[string]>(`SELECT DISTINCT response_id FROM ${stores.clickhouse.table('findings')} WHERE survey_id = toUUID('${survey.id}')`)).map(([id]) => id).sort();
@@ -208,8 +209,10 @@ describe('findings of analyses, as filters and variables of analytics', () => {
     assert.equal((await survey.crosstab({ questionId1: 'theme', questionId2: 'sentiment' })).total, 1);
     // As an analysis does that had read the response before it was deleted.
     await stores.sql`INSERT INTO ai_findings SELECT survey_id, topic, ${one.responseId}, question_id, digest, finding, seen_by FROM ai_findings WHERE survey_id = ${survey.id} LIMIT 1`;
+    assert.deepEqual(await themeNames(), ['Food', 'Staff']);
     await stores.findings.sweep(Date.now());
     assert.deepEqual([await inPostgres(), await inClickHouse()], [[left.responseId], [left.responseId]]);
+    assert.deepEqual(await themeNames(), ['Food'], 'a name that only the deleted had is forgotten');
     await admin.remove(`/surveys/${survey.id}`);
     await eventually(async () => assert.deepEqual([await inPostgres(), await inClickHouse()], [[], []]));
   });

@@ -1,5 +1,5 @@
 import type { FindingKind } from '../../domain/finding-variables.ts';
-import { createAiThemes } from './ai-themes.ts';
+import { createAiThemes, type Topic } from './ai-themes.ts';
 import { withPostgres, type Sql } from './client.ts';
 
 /** What was found in one answer. */
@@ -15,7 +15,7 @@ const analysisTypes: Readonly<Record<FindingKind, string>> = { sentiment: 'senti
 
 /** The findings of analyses as a whole; see AiStore for those of a job. */
 export function createAiFindingRows(sql: Sql) {
-  const { shownThemes } = createAiThemes(sql);
+  const { shownThemes, dropUnusedThemes } = createAiThemes(sql);
   return {
     /** All findings of a topic, page by page, themes under the names that they are counted by. */
     async *pages({ surveyId, topic }: { surveyId: string; topic: string }): AsyncGenerator<FoundValues[]> {
@@ -48,12 +48,28 @@ export function createAiFindingRows(sql: Sql) {
       return new Set(rows.map(({ edition }) => edition));
     },
 
-    /** With the notes that were taken on no other answers. */
+    /** With the notes that were taken on no other answers. Names of themes that nobody else has are forgotten by `forgetThemes`. */
     removeOfResponses: (responseIds: readonly string[]): Promise<void> =>
       withPostgres(async () => void (await sql`
-        WITH gone AS (DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) RETURNING note_id)
+        WITH gone AS (DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) RETURNING survey_id, topic, note_id, jsonb_exists(finding, 'themes') AS is_themed),
+          left_over AS (INSERT INTO ai_theme_leftovers SELECT DISTINCT survey_id, topic FROM gone WHERE is_themed ON CONFLICT DO NOTHING)
         DELETE FROM ai_notes USING gone WHERE ai_notes.id = gone.note_id
           AND NOT EXISTS (SELECT FROM ai_findings other WHERE other.note_id = ai_notes.id AND other.response_id <> ALL(${responseIds}::uuid[]))`)),
+
+    /** Forgets names of themes that only deleted responses had. An analysis that is under way names themes before it stores them, and forgets what is left over at its end. */
+    async forgetThemes(): Promise<void> {
+      const idle = sql`NOT EXISTS (SELECT FROM ai_jobs job WHERE job.survey_id = ai_theme_leftovers.survey_id AND job.topic = ai_theme_leftovers.topic AND status IN ('PENDING', 'RUNNING'))`;
+      for (const scope of await sql<Topic[]>`SELECT survey_id AS "surveyId", topic FROM ai_theme_leftovers WHERE ${idle}`) {
+        // What is deleted from here on leaves its own mark.
+        await sql`DELETE FROM ai_theme_leftovers WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic}`;
+        try {
+          await dropUnusedThemes(scope);
+        } catch (error) {
+          await sql`INSERT INTO ai_theme_leftovers ${sql({ survey_id: scope.surveyId, topic: scope.topic })} ON CONFLICT DO NOTHING`;
+          throw error;
+        }
+      }
+    },
 
     removeOfSurvey: async (surveyId: string): Promise<void> => {
       for (const table of ['ai_findings', 'ai_themes', 'ai_notes', 'ai_summaries']) await sql`DELETE FROM ${sql(table)} WHERE survey_id = ${surveyId}`;
