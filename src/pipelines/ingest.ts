@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Shard } from '../stores/redis/shards.ts';
-import type { Manifest, Ownership, Stream, StreamEntry } from '../stores/redis/stream.ts';
+import { UnknownEntry, type Manifest, type Ownership, type Stream, type StreamEntry } from '../stores/redis/stream.ts';
 import { createTail, type Tail } from './tail.ts';
 
 /** The part of the response store that ingest needs: stores a batch once a token, or says how it failed. */
@@ -65,16 +65,24 @@ export function createIngest(deps: IngestDeps) {
 
   const run = async (shard: Shard): Promise<void> => {
     while (!isStopping) {
+      let owner: Ownership | undefined;
       try {
-        const owner = await deps.stream.lease(shard, deps.name, leaseMs);
+        owner = await deps.stream.lease(shard, deps.name, leaseMs);
         if (!owner) await pause(renewMs);
         else await work(owner);
       } catch (error) {
         if (error instanceof Fenced) deps.metrics.ingestFenced();
         else deps.log.warn({ err: error, shard: shard.index }, 'ingest was interrupted and starts again');
+        if (owner && error instanceof UnknownEntry) await giveWay(owner);
         await pause(500);
       }
     }
+  };
+
+  /** Lets a process of a newer version have the shard, if there is one. */
+  const giveWay = async (owner: Ownership): Promise<void> => {
+    await deps.stream.release(owner).catch(() => undefined);
+    await pause(2 * renewMs);
   };
 
   const work = async (owner: Ownership): Promise<void> => {

@@ -34,13 +34,14 @@ const doublingPauseMs = (attempts: number): number => Math.min(longestPauseMs, 5
 /**
  * Delivers what transactions have left in the outbox, at least once. Each kind has a line of its own, in the order of its writing; a row that
  * fails steps out of it for a while, longer each time. So neither a failing row nor a slow kind keeps others waiting. Several processes may run
- * it: each takes rows that no other has locked.
+ * it: each takes rows that no other has locked, of kinds that it knows; a kind that is new waits for a process that knows it.
  */
 export function createOutbox({ sql, handlers, log, metrics, pauseMs = doublingPauseMs }: OutboxDeps) {
   let isStopping = false;
   let wake: () => void = () => undefined;
   let running: Promise<void> = Promise.resolve();
   const passes = new Map<string, Promise<void>>();
+  const kinds = Object.keys(handlers);
 
   const attempt = async (tx: Tx, { attempts, ...row }: StoredRow): Promise<void> => {
     try {
@@ -76,7 +77,7 @@ export function createOutbox({ sql, handlers, log, metrics, pauseMs = doublingPa
   };
 
   const look = async (): Promise<void> => {
-    const due = await sql<{ kind: string }[]>`SELECT DISTINCT kind FROM outbox WHERE done_at IS NULL AND (attempts = 0 OR next_attempt_at <= now())`;
+    const due = await sql<{ kind: string }[]>`SELECT DISTINCT kind FROM outbox WHERE done_at IS NULL AND kind = ANY(${kinds}) AND (attempts = 0 OR next_attempt_at <= now())`;
     for (const { kind } of due) if (!passes.has(kind)) passes.set(kind, work(kind).finally(() => passes.delete(kind)));
   };
 

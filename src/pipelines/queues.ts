@@ -16,17 +16,17 @@ const id = z.string().refine(isId, 'must be a UUID in lower case');
 
 /**
  * The job catalogue. Payloads are ids: the truth is read again when the job runs. A job is only a hint, Postgres holds the record,
- * so a lost or repeated job does no harm.
+ * so a lost or repeated job does no harm. What a newer version adds to a payload is passed over.
  */
 export const queues = {
   /** An endpoint has deliveries that are due. Waits on other people's servers, so many run at once. */
-  webhooks: { payload: z.strictObject({ webhookId: id }), attempts: 1, backoffMs: 1000, concurrency: 500 },
+  webhooks: { payload: z.object({ webhookId: id }), attempts: 1, backoffMs: 1000, concurrency: 500 },
   /** A file is to be made. One at a time in a process: each keeps a processor busy for seconds. */
-  exports: { payload: z.strictObject({ exportId: id }), attempts: 5, backoffMs: 2000, concurrency: 1 },
+  exports: { payload: z.object({ exportId: id }), attempts: 5, backoffMs: 2000, concurrency: 1 },
   /** Analyses of answers by an AI provider. Wait on the provider, for hours where there are many answers. */
-  analyses: { payload: z.strictObject({ aiJobId: id }), attempts: 1, backoffMs: 1000, concurrency: 10 },
+  analyses: { payload: z.object({ aiJobId: id }), attempts: 1, backoffMs: 1000, concurrency: 10 },
   /** Other work by an AI provider, which somebody waits for. */
-  ai: { payload: z.strictObject({ aiJobId: id }), attempts: 1, backoffMs: 1000, concurrency: 10 },
+  ai: { payload: z.object({ aiJobId: id }), attempts: 1, backoffMs: 1000, concurrency: 10 },
 } as const satisfies Record<string, QueueSpec>;
 
 export type QueueName = keyof typeof queues;

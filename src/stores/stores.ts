@@ -57,7 +57,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   const sql = createPostgres(urls.postgres, { log });
   const clickhouse = createClickHouse({ urls: urls.clickhouse, log });
   const placement = settings.clickhouseCluster === undefined ? {} : { cluster: settings.clickhouseCluster };
-  await Promise.all([migratePostgres(sql), migrateClickHouse(clickhouse, placement)]);
+  await Promise.all([migratePostgres(sql, log), migrateClickHouse(clickhouse, placement)]);
   const shards = createShards(settings.intakeShards);
   const pressure = watchPressure(streamRedis);
   const messages = createMessages({ sender: sharedRedis, listener: listeningRedis, log });

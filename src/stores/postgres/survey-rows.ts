@@ -1,5 +1,6 @@
 import type { ClosedReason, MatrixRow, Option, Question, QuestionSettings, Slots, Survey, SurveyStatus, Visibility } from '../../domain/survey.ts';
-import type { QuestionTypeName } from '../../domain/questions/registry.ts';
+import { registry, type QuestionTypeName } from '../../domain/questions/registry.ts';
+import { unavailable } from '../../errors.ts';
 
 /** A row of `surveys` as postgres.js gives it. */
 export interface SurveyRow {
@@ -67,7 +68,9 @@ export function surveyColumns(survey: Survey) {
   };
 }
 
+/** Throws SERVICE_UNAVAILABLE for a type that only a newer version knows: another process can serve it. */
 export function questionOf(row: QuestionRow): Question {
+  if (!Object.hasOwn(registry, row.type)) throw unavailable('This survey has questions that only a newer version of the service knows', 10);
   return {
     id: row.id, surveyId: row.survey_id, type: row.type, text: row.text, description: row.description, isRequired: row.is_required,
     order: row.position, options: row.options, rows: row.rows, settings: row.settings, slots: row.slots, isHidden: row.is_hidden,

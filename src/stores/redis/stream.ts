@@ -18,6 +18,14 @@ export interface StreamEntry {
   rows: Buffer;
 }
 
+/** An entry that this version cannot read as a whole: a newer one has written it, and can. */
+export class UnknownEntry extends Error {
+  constructor(id: string) {
+    super(`stream entry ${id} is of a format that this version does not know`);
+    this.name = 'UnknownEntry';
+  }
+}
+
 /** What a batch is made of, written before it is inserted: after a crash exactly the same batch is sent again. */
 export interface Manifest {
   from: string;
@@ -126,12 +134,20 @@ function readFields(item: unknown): { id: string; fields: Map<string, Buffer> } 
 
 const listOf = (field: Buffer | undefined): string[] => (field && field.length > 0 ? field.toString().split(',') : []);
 
+/** Versions of the format that are known. Fields may be added without a new one; entries that mean something else must bear it as `v`. */
+const formats = new Set([undefined, '1']);
+
 function readEntry(item: unknown): StreamEntry {
   const { id, fields } = readFields(item);
-  return {
-    id, count: Number(fields.get('n')), codeColumns: Number(fields.get('codes')), surveyIds: listOf(fields.get('surveys')),
-    filled: listOf(fields.get('filled')), rows: fields.get('rows') ?? Buffer.alloc(0),
-  };
+  const [count, codeColumns] = [wholeOf(fields.get('n')), wholeOf(fields.get('codes'))];
+  const rows = fields.get('rows');
+  if (!formats.has(fields.get('v')?.toString()) || count === undefined || codeColumns === undefined || !rows) throw new UnknownEntry(id);
+  return { id, count, codeColumns, surveyIds: listOf(fields.get('surveys')), filled: listOf(fields.get('filled')), rows };
+}
+
+function wholeOf(field: Buffer | undefined): number | undefined {
+  const text = field?.toString() ?? '';
+  return /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
 /** Stream ids compare as (milliseconds, sequence). */

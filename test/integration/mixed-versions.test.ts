@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { newId } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { createIngest } from '../../src/pipelines/ingest.ts';
+import { createOutbox } from '../../src/pipelines/outbox.ts';
+import { createWorkers } from '../../src/pipelines/workers.ts';
+import { createPostgres } from '../../src/stores/postgres/client.ts';
+import { migratePostgres } from '../../src/stores/postgres/migrate.ts';
+import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
+import { createSharedRedis } from '../../src/stores/redis/clients.ts';
+import type { Shard } from '../../src/stores/redis/shards.ts';
+import { createStream, UnknownEntry, type Stream } from '../../src/stores/redis/stream.ts';
+import { eventually } from '../support/eventually.ts';
+import { freshDatabase, startPeopleServer } from '../support/people-server.ts';
+import { sharedStores } from '../support/stores.ts';
+
+const log = createLog('silent');
+
+/** While one version takes over from another both run, each with what the other has written. */
+describe('an older version beside a newer one', () => {
+  let redis: Redis;
+  let url: string;
+  const prefix = `{mixed-${randomBytes(4).toString('hex')}}:`;
+  const shard: Shard = { index: 0, prefix, stream: `${prefix}stream` };
+  let stream: Stream;
+  before(async () => {
+    url = new URL('/7', (await sharedStores()).redisUrl).href;
+    redis = createSharedRedis(url, log);
+    await redis.connect();
+    stream = createStream(redis);
+  });
+  after(async () => {
+    const keys = await redis.keys(`${prefix}*`);
+    if (keys.length > 0) await redis.del(keys);
+    await redis.quit();
+  });
+
+  const add = (fields: Record<string, string>) => redis.xadd(shard.stream, '*', ...Object.entries(fields).flat());
+  const whole = { n: '1', codes: '2', surveys: newId(), filled: '', rows: '["row"]' };
+
+  it('reads entries with more fields than it knows', async () => {
+    const id = (await add({ ...whole, v: '1', zone: 'eu', 'ünknown': '\u0000' })) ?? '';
+    const [entry] = await stream.readRange(shard, id, id, 1);
+    assert.deepEqual(entry, { id, count: 1, codeColumns: 2, surveyIds: [whole.surveys], filled: [], rows: Buffer.from('["row"]') });
+    await redis.del(shard.stream);
+  });
+
+  it('takes no entry for empty that it cannot read', async () => {
+    const { codes: _, ...withoutCodes } = whole;
+    const { rows: __, ...withoutRows } = whole;
+    for (const fields of [{ ...whole, v: '2' }, { ...whole, n: 'many' }, withoutCodes, withoutRows]) {
+      const id = (await add(fields)) ?? '';
+      await assert.rejects(stream.readRange(shard, id, id, 1), UnknownEntry, JSON.stringify(fields));
+    }
+    await redis.del(shard.stream);
+  });
+
+  it('leaves an entry that it cannot read to the newer one: nothing is acknowledged, buried or lost', async () => {
+    await add(whole);
+    const unknown = (await add({ ...whole, v: '2', rows: '["newer"]' })) ?? '';
+    const stored: string[] = [];
+    const ingest = (name: string, reads: Stream) =>
+      createIngest({
+        stream: reads, shards: [shard], name, now: Date.now, log, metrics: createMetrics(), hasRoom: () => true, beforeAck: async () => undefined, afterAck: async () => undefined,
+        sink: { insertBatch: async ({ lines }) => (stored.push(`${name} ${lines.toString()}`), { kind: 'stored' }) },
+      });
+    const older = ingest('older', stream);
+    older.start();
+    await eventually(async () => assert.ok((await redis.get(`${prefix}fence`)) !== null && (await redis.exists(`${prefix}owner`)) === 0));
+    assert.deepEqual([stored, await redis.xlen(shard.stream), await redis.exists(`${prefix}dead`)], [[], 2, 0]);
+    // To the newer one the field says how to read the rest.
+    const knowing = async (key: string) => ((await redis.xrange(key, '-', '+')) ?? []).map(([id]) => ({ id, count: 1, codeColumns: 2, surveyIds: [], filled: [], rows: Buffer.from(id === unknown ? '["newer"]' : '["row"]') }));
+    const newer = ingest('newer', { ...stream, readAfter: async ({ stream: key }, after) => (after === '0-0' ? knowing(key) : []) });
+    newer.start();
+    await eventually(async () => assert.equal(await stream.acknowledged(shard), unknown));
+    assert.deepEqual(stored, ['newer ["row"]\n["newer"]']);
+    await Promise.all([older.stop(), newer.stop()]);
+  });
+
+  it('leaves events of the outbox that are new to it to those that know them', async () => {
+    const database = await freshDatabase();
+    const told: string[] = [];
+    const start = (...kinds: string[]) => {
+      const outbox = createOutbox({ sql: database.sql, log, metrics: createMetrics(), handlers: Object.fromEntries(kinds.map((kind) => [kind, [async ({ payload }) => void told.push(`${kind} ${JSON.stringify(payload)}`)]])) });
+      outbox.start();
+      return outbox;
+    };
+    for (const kind of ['new', 'old']) await database.sql`INSERT INTO outbox (kind, payload) VALUES (${kind}, ${database.sql.json({ kind, more: [1] })})`;
+    const older = start('old');
+    await eventually(() => assert.equal(told.length, 1));
+    await older.stop();
+    assert.deepEqual((await database.sql`SELECT kind, attempts FROM outbox WHERE done_at IS NULL`).map(({ kind, attempts }) => [kind, attempts]), [['new', 0]]);
+    const newer = start('old', 'new');
+    await eventually(() => assert.deepEqual(told, ['old {"kind":"old","more":[1]}', 'new {"kind":"new","more":[1]}']));
+    await newer.stop();
+    await database.drop();
+  });
+
+  it('does jobs whose payload says more than it knows', async () => {
+    const workers = createWorkers({ url, log });
+    const connection = new Redis(url, { maxRetriesPerRequest: null });
+    const queue = new Queue('exports', { connection });
+    const done: unknown[] = [];
+    workers.work('exports', async (payload) => void done.push(payload));
+    const exportId = newId();
+    await queue.add('exports', { exportId, priority: 'high', v: 2 }, { removeOnComplete: true });
+    await eventually(() => assert.deepEqual(done, [{ exportId }]));
+    await workers.stop();
+    await queue.obliterate({ force: true });
+    await queue.close();
+    connection.disconnect();
+  });
+
+  it('refuses a survey with a question of a type that is new to it, and no other', async () => {
+    const server = await startPeopleServer();
+    try {
+      const owner = await server.addUser('owner@example.org', 'EDITOR');
+      const [surveyId, other] = [newId(), newId()];
+      for (const id of [surveyId, other])
+        await server.sql`INSERT INTO surveys (id, owner_id, title, status, is_anonymous, visibility, ai_enabled, language, created_at, updated_at, version, revision, code_slots, number_slots, text_slots)
+          VALUES (${id}, ${owner.id}, 'Mixed', 'DRAFT', true, 'PUBLIC', true, 'en', now(), now(), 1, 1, 0, 0, 0)`;
+      await server.sql`INSERT INTO questions (id, survey_id, type, text, is_required, position, options, rows, settings, slots)
+        VALUES (${newId()}, ${surveyId}, 'HOLOGRAM', 'Show it', false, 1, '[]', '[]', '{}', '{"codes":{},"numbers":{},"texts":{}}')`;
+      const surveys = createSurveyStore(server.sql);
+      await assert.rejects(surveys.load(surveyId), { code: 'SERVICE_UNAVAILABLE' });
+      assert.equal((await surveys.load(other))?.id, other);
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it('works with a schema that the newer one has brought further, and says so', async () => {
+    const database = await freshDatabase();
+    await database.sql`INSERT INTO migrations (name) VALUES ('999_from_the_future.sql')`;
+    const said: unknown[] = [];
+    await migratePostgres(database.sql, { warn: (facts: unknown) => void said.push(facts) });
+    assert.deepEqual(said, [{ newer: ['999_from_the_future.sql'] }]);
+    await database.drop();
+  });
+
+  it('migrates an empty database once, however many begin at once', async () => {
+    const database = await freshDatabase();
+    await database.sql.unsafe('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+    const pools = Array.from({ length: 4 }, () => createPostgres(database.url, { log }));
+    await Promise.all(pools.map((sql) => migratePostgres(sql)));
+    const [row] = await database.sql<{ all: number; names: number }[]>`SELECT count(*) AS all, count(DISTINCT name) AS names FROM migrations`;
+    assert.ok(row && row.all > 10 && row.all === row.names);
+    await Promise.all(pools.map((sql) => sql.end()));
+    await database.drop();
+  });
+});
