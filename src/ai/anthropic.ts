@@ -4,7 +4,7 @@ import { Problem } from '../errors.ts';
 import { callFailure } from './failures.ts';
 import { effortOf } from './models.ts';
 import type { ProviderOptions } from './openai.ts';
-import type { Completion, CompletionRequest, Provider } from './provider.ts';
+import { countOf, type Completion, type CompletionRequest, type Provider } from './provider.ts';
 
 /** Provider B. */
 export function createAnthropic({ apiKey, baseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
@@ -37,5 +37,5 @@ async function complete(client: Anthropic, { model, system, turns, schema, maxOu
   );
   if (reply.stop_reason === 'refusal') throw new Problem('AI_PROVIDER_ERROR', 'The AI provider refused the content');
   const text = (reply.content ?? []).map((block) => (block.type === 'text' ? block.text : '')).join('');
-  return { text, inputTokens: reply.usage?.input_tokens ?? 0, outputTokens: reply.usage?.output_tokens ?? 0 };
+  return { text, inputTokens: countOf(reply.usage?.input_tokens), outputTokens: countOf(reply.usage?.output_tokens) };
 }

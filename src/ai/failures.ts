@@ -31,6 +31,8 @@ export function isPassing(error: unknown): boolean {
 }
 
 function codeOf(status: number | undefined, said: string): ProblemCode {
+  // Some say it with 429, but waiting does not help.
+  if (isWithoutCredit(status, said)) return 'AI_PROVIDER_ERROR';
   if (/unsupported_country|region|location is not supported|request not allowed/i.test(said) && (status === 400 || status === 403)) return 'AI_MODEL_UNAVAILABLE';
   if (status === 401 || status === 403) return 'AI_KEY_INVALID';
   // One provider refuses a wrong key as a wrong argument.
@@ -39,8 +41,11 @@ function codeOf(status: number | undefined, said: string): ProblemCode {
   return status === 429 ? 'AI_RATE_LIMITED' : 'AI_PROVIDER_ERROR';
 }
 
+const isWithoutCredit = (status: number | undefined, said: string): boolean => status === 402 || ((status === 400 || status === 429) && /insufficient_quota|credit balance is too low|credits are depleted/i.test(said));
+
 function messageOf(code: ProblemCode, error: unknown, status: number | undefined): string | undefined {
   if (code !== 'AI_PROVIDER_ERROR') return undefined;
+  if (isWithoutCredit(status, wordsOf(error))) return 'The account with the AI provider has no credit left';
   if (status === 400 && /content_filter/.test(wordsOf(error))) return 'The AI provider refused the content';
   if (/Timeout/.test(kindOf(error))) return 'The AI provider did not answer in time';
   if (status !== undefined) return `The AI provider failed with status ${status}`;
@@ -58,8 +63,8 @@ function retryAfter(error: unknown): number {
   return Math.min(Math.max(1, Math.ceil(told.find(Number.isFinite) ?? defaultRetryAfterSeconds)), mostRetryAfterSeconds);
 }
 
-/** Of a number or a date; NaN for what is neither. */
-const secondsOf = (text: string): number => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000);
+/** Of a number or a date of HTTP; NaN for what is neither. */
+const secondsOf = (text: string): number => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : /^[A-Z][a-z]{2}, /.test(text) ? (Date.parse(text) - Date.now()) / 1000 : Number.NaN);
 
 function wordsOf(error: unknown): string {
   const code = field(error, 'code');

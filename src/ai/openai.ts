@@ -3,7 +3,7 @@ import type { ProviderName } from '../settings.ts';
 import { Problem } from '../errors.ts';
 import { callFailure } from './failures.ts';
 import { effortOf } from './models.ts';
-import type { Completion, CompletionRequest, Provider } from './provider.ts';
+import { countOf, type Completion, type CompletionRequest, type Provider } from './provider.ts';
 
 const geminiBaseUrl = 'https://generativelanguage.googleapis.com/v1beta/openai/';
 /** The dated interface that first took JSON schemas for good. */
@@ -76,7 +76,8 @@ async function complete(name: ProviderName, client: OpenAI, { model, system, tur
   );
   const choice = reply.choices?.[0];
   if (choice?.finish_reason === 'content_filter' || choice?.message?.refusal) throw new Problem('AI_PROVIDER_ERROR', 'The AI provider refused the content');
-  const { prompt_tokens: inputTokens = 0, completion_tokens: said = 0, total_tokens: total = 0 } = reply.usage ?? {};
+  const inputTokens = countOf(reply.usage?.prompt_tokens);
+  const content: unknown = choice?.message?.content;
   // Gemini counts its thoughts in the total alone.
-  return { text: choice?.message?.content ?? '', inputTokens, outputTokens: Math.max(said, total - inputTokens) };
+  return { text: typeof content === 'string' ? content : '', inputTokens, outputTokens: Math.max(countOf(reply.usage?.completion_tokens), countOf(reply.usage?.total_tokens) - inputTokens) };
 }

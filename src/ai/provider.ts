@@ -24,6 +24,9 @@ export interface CompletionRequest {
   signal: AbortSignal;
 }
 
+/** What a provider says that it counted; nothing where that is no count. */
+export const countOf = (given: unknown): number => (typeof given === 'number' && Number.isInteger(given) && given >= 0 && given <= 1e9 ? given : 0);
+
 export interface Completion {
   /** JSON by promise of the provider; still to be checked. */
   text: string;

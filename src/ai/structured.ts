@@ -61,12 +61,15 @@ async function askAnew<T>(provider: Provider, task: Task<T>, signal: AbortSignal
   const first = await say([question]);
   const read = readText(first.text, task);
   if ('value' in read) return { asked: { value: read.value, model, inputTokens: first.inputTokens, outputTokens: first.outputTokens }, text: first.text };
-  const second = await say([question, { role: 'assistant', text: first.text === '' ? '{}' : first.text }, { role: 'user', text: repairWords(read.wrong) }]);
+  const second = await say([question, { role: 'assistant', text: first.text.slice(0, mostQuoted) || '{}' }, { role: 'user', text: repairWords(read.wrong) }]);
   const repaired = readText(second.text, task);
   if (!('value' in repaired)) throw new Problem('AI_PROVIDER_ERROR', 'The AI provider did not reply with what was asked for');
   const asked = { value: repaired.value, model, inputTokens: first.inputTokens + second.inputTokens, outputTokens: first.outputTokens + second.outputTokens };
   return { asked, text: second.text };
 }
+
+/** Characters of a reply that are sent back to whoever gave it. */
+const mostQuoted = 100_000;
 
 function repairWords(wrong: readonly string[]): string {
   return JSON.stringify({ problem: 'Your reply cannot be used. Reply again, in full, with these mistakes put right.', mistakes: wrong });

@@ -48,6 +48,10 @@ const troubles: readonly Trouble[] = [
     fault: refused(404, { openai: ['model_not_found', 'The model does not exist or you do not have access to it.'], azure: ['DeploymentNotFound', 'The API deployment for this resource does not exist.'], gemini: ['NOT_FOUND', 'models/gemini-0 is not found for API version v1main'], anthropic: ['not_found_error', 'model: claude-0'] }),
   },
   {
+    what: 'an account without credit', code: 'AI_PROVIDER_ERROR',
+    fault: (provider) => refused(({ openai: 429, azure: 402, gemini: 429, anthropic: 400 } as const)[provider], { openai: ['insufficient_quota', 'You exceeded your current quota, please check your plan and billing details.'], azure: ['402', 'Payment required'], gemini: ['RESOURCE_EXHAUSTED', 'Your prepayment credits are depleted.'], anthropic: ['invalid_request_error', 'Your credit balance is too low to access the Claude API.'] })(provider),
+  },
+  {
     what: 'a breakdown', ...passing,
     fault: refused(500, { openai: ['server_error', 'The server had an error'], azure: ['InternalServerError', 'Internal server error'], gemini: ['INTERNAL', 'An internal error has occurred.'], anthropic: ['api_error', 'Internal server error'] }),
   },
@@ -196,7 +200,7 @@ describe('AI providers', () => {
 
   it('that talk nonsense once are asked once more, with what is wrong', async () => {
     await Promise.all(aiProviders.map(async (provider) => {
-      for (const text of ['Sure! {"title"', '{"answers":[]}', '']) {
+      for (const text of ['Sure! {"title"', '{"answers":[]}', '', 'la '.repeat(400_000)]) {
         calls[provider].length = 0;
         script[provider] = [{ text }];
         const feature = features[0] as Feature;
@@ -204,8 +208,24 @@ describe('AI providers', () => {
         assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
         feature.check(reply.body.data, stages[provider]);
         assert.deepEqual([calls[provider].length, JSON.parse(calls[provider][1]?.user.at(-1) ?? '{}').mistakes.length > 0], [2, true], provider);
+        assert.ok((calls[provider][1]?.raw.length ?? 0) < 150_000, 'what is paid for twice has bounds');
       }
     }));
+  });
+
+  it('that miscount are not believed', async () => {
+    const text = '{"suggestions":[]}';
+    const usages = [{ prompt_tokens: '1e9', completion_tokens: -5, total_tokens: null, input_tokens: '1e9', output_tokens: -5 }, { prompt_tokens: 1e300, completion_tokens: 0.5, input_tokens: 1e300, output_tokens: 0.5 }, 'many', null];
+    for (const provider of aiProviders)
+      for (const usage of usages) {
+        const stage = stages[provider];
+        const before = await stage.client.get('/ai/usage');
+        script[provider] = [{ status: 200, body: { usage, content: [{ type: 'text', text }], stop_reason: 'end_turn', choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: text } }] } }];
+        const reply = await (features[3] as Feature).ask(stage);
+        assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
+        const now = await stage.client.get('/ai/usage');
+        assert.deepEqual([now.calls, now.inputTokens, now.outputTokens], [before.calls + 1, before.inputTokens, before.outputTokens], `${provider}: ${JSON.stringify(usage)}`);
+      }
   });
 
   for (const provider of aiProviders)
