@@ -8,7 +8,8 @@ import { isBeyondParser, type FuzzRequest } from './requests.ts';
 
 /** Says what is wrong with an outcome; undefined when it keeps the contract. */
 export function faultOf(request: FuzzRequest, outcome: WireOutcome): string | undefined {
-  if (request.isBroken) return typeof outcome !== 'string' && outcome.status >= 500 && outcome.status !== 505 ? `status ${outcome.status}` : undefined;
+  // 502 and 503 tell of others: the part that is broken may be one that a server passes over.
+  if (request.isBroken) return typeof outcome !== 'string' && outcome.status >= 500 && ![502, 503, 505].includes(outcome.status) ? `status ${outcome.status}` : undefined;
   // The parser closes or keeps silent on what is no HTTP to it, before there is a request.
   if (typeof outcome === 'string' || isOfParser(outcome)) return isBeyondParser(request) ? undefined : typeof outcome === 'string' ? outcome : `the parser refused with ${outcome.status}`;
   try {

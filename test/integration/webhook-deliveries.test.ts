@@ -7,6 +7,7 @@ import { createWebhookStore, type Webhook, type WebhookStore } from '../../src/s
 import { createDeliverer } from '../../src/webhooks/deliver.ts';
 import type { Sent } from '../../src/webhooks/send.ts';
 import { makeSecret } from '../../src/webhooks/sign.ts';
+import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/people-server.ts';
 
 const startMs = Date.UTC(2026, 0, 1);
@@ -52,6 +53,23 @@ describe('deliveries in the database', () => {
     });
     return { state, deliverer };
   };
+
+  it('go with their endpoint, even while others are at work on them in another order', async () => {
+    const { id } = await endpoint();
+    const rows = [rowFor(id, startMs), rowFor(id, startMs + 1)] as const;
+    await deliveries.add(rows);
+    let removal: Promise<boolean> = Promise.resolve(false);
+    const isWaiting = async () => assert.equal((await database.sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).length, 1);
+    await database.sql.begin(async (tx) => {
+      await tx`UPDATE webhook_deliveries SET tries = 1 WHERE id = ${rows[0].id}`;
+      removal = webhooks.remove(id);
+      await eventually(isWaiting);
+      // Now each waits for the other, and the one that began to wait first is undone.
+      await tx`UPDATE webhook_deliveries SET tries = 1 WHERE id = ${rows[1].id}`;
+    });
+    assert.equal(await removal, true);
+    assert.deepEqual(await listOf(id), []);
+  });
 
   it('are tried at the table’s times and given up after three days, every attempt on record', async () => {
     const { id } = await endpoint();

@@ -8,7 +8,7 @@ export type Tx = postgres.TransactionSql<{ bigint: number }>;
 /** Node and server codes that say "away", not "wrong". */
 const awayCodes = new Set([
   'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EMFILE', 'ENFILE',
-  '57P01', '57P02', '57P03', '08006', '08001', '53300', '57014', '55P03', '53100',
+  '40P01', '40001', '57P01', '57P02', '57P03', '08006', '08001', '53300', '57014', '55P03', '53100',
 ]);
 
 export function isPostgresAway(error: unknown): boolean {
@@ -43,6 +43,19 @@ export async function withPostgres<T>(step: () => Promise<T>): Promise<T> {
     throw unavailable('The control plane cannot be reached', 2, error);
   }
 }
+
+/** Runs a statement, or a transaction, again that the database has undone because others stood in its way and it in theirs. */
+export async function pastDeadlocks<T>(step: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1)
+    try {
+      return await step();
+    } catch (error) {
+      const isDeadlock = typeof error === 'object' && error !== null && 'code' in error && (error.code === '40P01' || error.code === '40001');
+      if (!isDeadlock || tries === deadlockTries) throw error;
+    }
+}
+
+const deadlockTries = 3;
 
 function bounded<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

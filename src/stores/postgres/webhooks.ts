@@ -1,4 +1,4 @@
-import { withPostgres, type Sql } from './client.ts';
+import { pastDeadlocks, withPostgres, type Sql } from './client.ts';
 import type { HandOver } from './users.ts';
 
 /** An endpoint that is told of events. */
@@ -106,7 +106,8 @@ export function createWebhookStore(sql: Sql) {
         return done.count > 0;
       }),
 
-    remove: (id: string): Promise<boolean> => withPostgres(async () => (await sql`DELETE FROM webhooks WHERE id = ${id}`).count > 0),
+    /** With its log, rows of which may be at work. */
+    remove: (id: string): Promise<boolean> => withPostgres(() => pastDeadlocks(async () => (await sql`DELETE FROM webhooks WHERE id = ${id}`).count > 0)),
 
     /** Active endpoints whose owner may see one of the surveys. */
     listeners: async (surveyIds: readonly string[]): Promise<Listener[]> =>
