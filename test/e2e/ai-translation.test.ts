@@ -118,14 +118,15 @@ describe('surveys translated by a provider', () => {
 });
 
 describe('without a key', () => {
-  it('nothing is suggested, translated, reported or conversed about, and the rest goes on', async () => {
+  it('nothing is suggested, translated, analysed, reported or conversed about, and the rest goes on', async () => {
     await sharedStores();
     const service = await startService();
     try {
       const admin = await adminClient(service);
       const { id } = await admin.create('/surveys', { title: 'Lunch' });
       const question = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Well?' });
-      for (const [path, body] of [[`/ai/surveys/${id}/translate`, { languages: ['de'] }], [`/ai/questions/${question.id}/optimize`, {}], [`/ai/surveys/${id}/report`, {}], ['/ai/conversations', { prompt: 'Lunch' }]] as const) {
+      for (const [path, body] of [[`/ai/surveys/${id}/translate`, { languages: ['de'] }], [`/ai/questions/${question.id}/optimize`, {}], [`/ai/surveys/${id}/report`, {}], ['/ai/conversations', { prompt: 'Lunch' }],
+        [`/ai/surveys/${id}/analyze`, { analysisType: 'themes' }]] as const) {
         const reply = await admin.call('POST', path, { body });
         assert.deepEqual([reply.status, reply.body.code], [503, 'AI_NOT_CONFIGURED'], path);
       }
