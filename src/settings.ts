@@ -71,6 +71,7 @@ const environment = z.object({
   AI_BATCH_DELAY_MS: whole(0).default(1000),
   AI_CALL_TIMEOUT_SECONDS: whole(1, 600).default(90),
   AI_RETRY_SCHEDULE_SECONDS: secondsList.default([2, 10, 30]),
+  AI_BATCHES_AT_ONCE: whole(1, 32).default(1),
   AI_CACHE_ENABLED: flag.default(true),
   AI_CACHE_TTL_SECONDS: whole(1).default(3600),
   AI_ANONYMIZE_PII: flag.default(true),
@@ -166,6 +167,7 @@ export function readSettings(source: Record<string, string | undefined>) {
     ai: {
       batchSize: env.AI_BATCH_SIZE,
       batchDelayMs: env.AI_BATCH_DELAY_MS,
+      batchesAtOnce: env.AI_BATCHES_AT_ONCE,
       callTimeoutMs: env.AI_CALL_TIMEOUT_SECONDS * 1000,
       retryWaitsSeconds: env.AI_RETRY_SCHEDULE_SECONDS,
       isCacheEnabled: env.AI_CACHE_ENABLED,

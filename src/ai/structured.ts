@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { Problem } from '../errors.ts';
 import { thinkingTokens } from './models.ts';
+import { withOwnSignal } from './own-signal.ts';
 import type { ModelTier, Provider, Turn } from './provider.ts';
 
 /** A thing to ask a model for. */
@@ -42,12 +43,12 @@ const findingsSent = 20;
 /** Asks a provider for a value, unless the same was asked a short while ago. Only replies that fit are kept. */
 export async function ask<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<Asked<T>> {
   const { kept } = provider;
-  if (!kept) return (await askAnew(provider, task, signal)).asked;
+  if (!kept) return (await withOwnSignal(signal, (own) => askAnew(provider, task, own))).asked;
   const key = createHash('sha256').update(JSON.stringify([provider.name, provider.models[task.tier], task.name, task.version, task.system, task.data])).digest('base64url');
   const known = await kept.get(key);
   const read = known === undefined ? undefined : readText(known, task);
   if (read && 'value' in read) return { value: read.value, model: provider.models[task.tier], inputTokens: 0, outputTokens: 0 };
-  const { asked, text } = await askAnew(provider, task, signal);
+  const { asked, text } = await withOwnSignal(signal, (own) => askAnew(provider, task, own));
   await kept.set(key, text);
   return asked;
 }

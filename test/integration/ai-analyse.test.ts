@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { createOpenAi } from '../../src/ai/openai.ts';
 import type { AnalysisType } from '../../src/ai/analyses.ts';
@@ -34,10 +35,12 @@ describe('an analysis of many answers', () => {
   });
   beforeEach(() => {
     ai.calls.length = 0;
+    ai.faults.length = 0;
+    ai.delayMs = 0;
   });
 
   /** A survey with one open question; `asked` counts what the store is asked for, by name. */
-  const openSurvey = async (type: AnalysisType, batchSize: number) => {
+  const openSurvey = async (type: AnalysisType, batchSize: number, batchesAtOnce = 1) => {
     const survey = { ...blankSurvey(newId(), ownerId, Date.now()), title: 'Canteen' };
     await createSurveyStore(postgres.sql).create(survey);
     const question = { id: newId(), type: 'LONG_TEXT', text: 'What do you think?', isHidden: false, options: [], rows: [], settings: {}, slots: { codes: { '': 0 }, numbers: {}, texts: { '': 0 } } } as unknown as Question;
@@ -58,8 +61,13 @@ describe('an analysis of many answers', () => {
       await postgres.sql`INSERT INTO ai_jobs ${postgres.sql({ id: job.id, owner_id: ownerId, survey_id: survey.id, topic: job.topic, request: postgres.sql.json(job.request), status: 'RUNNING' })}`;
       asked.clear();
       ai.calls.length = 0;
-      const deps = { store, responses: responses.responses, batchSize, batchDelayMs: 0, openAnonymiser: undefined, newId: () => newId(), log: createLog('error') };
-      const conclusion = await analyse(deps, { job, type, survey: withQuestions, provider, signal: new AbortController().signal });
+      const deps = { store, responses: responses.responses, batchSize, batchDelayMs: 0, batchesAtOnce, openAnonymiser: undefined, newId: () => newId(), log: createLog('error') };
+      const { signal } = new AbortController();
+      const conclusion = await analyse(deps, { job, type, survey: withQuestions, provider, signal }).catch(async (error: unknown) => {
+        await real.fail(job.id, { code: 'INTERNAL_ERROR', message: 'failed' });
+        throw error;
+      });
+      assert.deepEqual(getEventListeners(signal, 'abort'), [], 'what the calls of a long job leave behind would grow with it');
       await real.complete(job.id, conclusion);
       return conclusion;
     };
@@ -78,6 +86,36 @@ describe('an analysis of many answers', () => {
     assert.equal(named[0]?.calls, 5);
     assert.deepEqual((await real.themes(scope, 10)).map(({ name, count }) => [name, count]), [...'abcde'].map((letter) => [`Topic ${letter}`, 200]));
     assert.deepEqual(ai.calls.slice(1, 100).map((call) => dataOf(call).knownThemes.length), Array.from({ length: 99 }, () => 5));
+  });
+
+  for (const atOnce of [1, 4])
+    it(`has ${atOnce} of its calls under way at a time where that is set, and counts all the same`, async () => {
+      const { add, run, real, scope } = await openSurvey('themes', 10, atOnce);
+      let [ended, most] = [0, 0];
+      ai.delayMs = 30;
+      ai.answer = (call) => {
+        most = Math.max(most, ai.calls.length - ended++);
+        return 'same' in call.schema.properties ? { same: [] } : { answers: dataOf(call).answers.map(({ n, text }: any) => ({ n, sentiment: 'neutral', themes: [text.split('|')[1]] })) };
+      };
+      await add(Array.from({ length: 200 }, (_, n) => `answer ${n} |Topic ${'abcde'[n % 5]}${n % 2 ? '!' : ''}`));
+      await run();
+      assert.deepEqual([most, ai.calls.length], [atOnce, 21]);
+      assert.deepEqual((await real.themes(scope, 10)).map(({ count }) => count), [40, 40, 40, 40, 40]);
+    });
+
+  it('ends with the first call that fails, and sends only what was not stored the next time', async () => {
+    const { add, run } = await openSurvey('sentiment', 10, 4);
+    ai.answer = (call) => ({ answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) });
+    await add(Array.from({ length: 200 }, (_, n) => `answer ${n}`));
+    // The failure comes at once, the calls beside it take a while.
+    ai.delayMs = 30;
+    ai.faults.push({ status: 401 });
+    await assert.rejects(run(), { code: 'AI_KEY_INVALID' });
+    const before = ai.calls.length;
+    assert.ok(before <= 5, `${before} calls`);
+    await run();
+    const stored = before - 1;
+    assert.ok(ai.calls.length >= 20 - stored && ai.calls.length <= 20, `${ai.calls.length} calls`);
   });
 
   it('sends new answers in full batches, however thinly they lie among the known', async () => {

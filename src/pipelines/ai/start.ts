@@ -14,11 +14,11 @@ import { startAiJobs } from './jobs.ts';
 export function startAi({ settings, stores, core, secrets, workers, log }: Pick<JobsOptions, 'settings' | 'stores' | 'core' | 'secrets' | 'workers' | 'log'>) {
   const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
   const { providers, usage } = createAi({ settings, stored: createAiSettingsStore(stores.sql), secrets, guard, sql: stores.sql, redis: stores.sharedRedis, patienceMs: Infinity, log });
-  const { batchSize, batchDelayMs, isAnonymising } = settings.ai;
+  const { batchSize, batchDelayMs, batchesAtOnce, isAnonymising } = settings.ai;
   const [conversations, suggestions, reports] = [createConversationStore(stores.sql), createSuggestionStore(stores.sql), createReportStore(stores.sql)];
   return startAiJobs({
     store: createAiStore(stores.sql), surveys: stores.surveys, responses: stores.responses, translations: stores.translations, totals: stores.totals, findings: stores.findings,
-    reports, suggestions, actors: core.actors, settled: core.reading.settled, providers, workers, log, batchSize, batchDelayMs,
+    reports, suggestions, actors: core.actors, settled: core.reading.settled, providers, workers, log, batchSize, batchDelayMs, batchesAtOnce,
     isAnonymising, openAnonymiser: isAnonymising ? openAnonymiser : undefined, tell: stores.liveNews.publishJobProgress, now: core.now, newId: () => newId(), sweepOthers: async () => void (await Promise.all([usage.sweep(), conversations.sweep(), suggestions.sweep(), reports.sweep()])),
   });
 }

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { analyses, type AnalysisType, type Conclusion } from '../../../ai/analyses.ts';
 import type { Provider } from '../../../ai/provider.ts';
@@ -8,6 +7,7 @@ import type { ResponseStore } from '../../../stores/clickhouse/responses.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai.ts';
 import { createBatches } from './batches.ts';
 import { conclude, type ConcludeDeps } from './conclude.ts';
+import { eachInFlight } from './flights.ts';
 import { openKnownThemes, type KnownThemes } from './known-themes.ts';
 import { mergeThemes, type MergeDeps } from './merge-themes.ts';
 import { openAnswerReader, type OpenAnswer } from './open-answers.ts';
@@ -18,6 +18,8 @@ export interface AnalyseDeps {
   responses: Pick<ResponseStore, 'stream' | 'countOf'>;
   batchSize: number;
   batchDelayMs: number;
+  /** Calls that are under way together. */
+  batchesAtOnce: number;
   openAnonymiser: SentAnswersDeps['openAnonymiser'];
   newId(): string;
   log: MergeDeps['log'] & SentAnswersDeps['log'];
@@ -36,17 +38,15 @@ const lookedUpAtOnce = 1000;
 const mostLookedUpText = 1_000_000;
 
 /**
- * Walks all responses in flat memory and sends the answers that are new or changed. Every batch is stored before the next one is sent.
+ * Walks all responses in flat memory and sends the answers that are new or changed. Every batch is stored as soon as it is answered: at most `batchesAtOnce`
+ * are sent again by who takes the job over.
  * Gives the result of the answers together, or null where it lies in the single findings.
  */
 export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Conclusion | null> {
   const { job, type } = analysis;
   const known = type === 'themes' ? await openKnownThemes(deps.store, job) : undefined;
-  let sent = 0;
-  for await (const batch of freshBatches(deps, analysis)) {
-    if (sent++ > 0) await pause(deps.batchDelayMs, undefined, { signal: analysis.signal });
-    await sendBatch(deps, analysis, { batch, known });
-  }
+  const rules = { atOnce: deps.batchesAtOnce, delayMs: deps.batchDelayMs, signal: analysis.signal };
+  await eachInFlight(freshBatches(deps, analysis), rules, (batch, signal) => sendBatch(deps, { ...analysis, signal }, { batch, known }));
   await deps.store.dropUnseen(job, job.id);
   if (type === 'themes') await mergeThemes(deps, analysis);
   return type === 'summary' ? conclude(deps, analysis) : null;
