@@ -11,7 +11,8 @@ export interface BoundedFetchOptions {
 
 /**
  * A `fetch` for the SDKs that reads a reply whole, up to a limit, and follows no redirects: a key must not be sent on, and no
- * provider's reply may fill the memory.
+ * provider's reply may fill the memory. Every call has a connection of its own: one that was kept may be closed by the other side just
+ * when it is used again, and the guard must look at each address.
  */
 export function createBoundedFetch({ maxReplyBytes, guard }: BoundedFetchOptions): typeof fetch {
   return async (input, init = {}) => {
@@ -21,7 +22,7 @@ export function createBoundedFetch({ maxReplyBytes, guard }: BoundedFetchOptions
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
     const headers = Object.fromEntries(new Headers(init.headers));
     return new Promise<Response>((resolve, reject) => {
-      const request = send(url, { method: init.method ?? 'GET', headers, ...(guard && { lookup: guard.lookup }), ...(init.signal && { signal: init.signal }) });
+      const request = send(url, { method: init.method ?? 'GET', headers, agent: false, ...(guard && { lookup: guard.lookup }), ...(init.signal && { signal: init.signal }) });
       request.on('error', reject);
       request.on('response', (reply) => {
         readWhole(reply, maxReplyBytes)

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { createBoundedFetch } from '../../src/ai/bounded-fetch.ts';
+
+describe('a fetch with bounds', () => {
+  let server: Server;
+  let url: string;
+  let answer: (response: ServerResponse, socket: Socket, path: string) => void;
+  let paths: string[];
+  const bounded = createBoundedFetch({ maxReplyBytes: 1000 });
+
+  before(async () => {
+    server = createServer((request, response) => {
+      paths.push(request.url ?? '');
+      answer(response, request.socket, request.url ?? '');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  });
+  after(() => server.close());
+  beforeEach(() => {
+    paths = [];
+  });
+  const post = () => bounded(url, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+
+  it('never meets a connection that the other side has just given up', async () => {
+    const used = new WeakSet<Socket>();
+    answer = (response, socket) => {
+      if (used.has(socket)) return void socket.destroy();
+      used.add(socket);
+      response.end('{}');
+    };
+    for (let n = 0; n < 3; n += 1) assert.equal((await post()).status, 200);
+    assert.equal(paths.length, 3);
+  });
+
+  it('takes as many bytes as are allowed, and not one more', async () => {
+    answer = (response) => response.end('x'.repeat(1000));
+    assert.equal((await (await post()).text()).length, 1000);
+    answer = (response) => response.end('x'.repeat(1001));
+    await assert.rejects(post(), /longer than 1000 bytes/);
+  });
+
+  it('settles whatever status comes', async () => {
+    for (const [status, seen] of [[200, 200], [204, 204], [205, 205], [304, 304], [418, 418], [599, 599], [600, 502], [999, 502]] as const) {
+      answer = (response) => response.writeHead(status).end();
+      assert.equal((await post()).status, seen);
+    }
+  });
+
+  it('follows no redirect', async () => {
+    answer = (response) => response.writeHead(302, { location: '/inside' }).end();
+    assert.equal((await post()).status, 302);
+    assert.deepEqual(paths, ['/']);
+  });
+
+  it('is broken off by its signal, before and while the body comes', async () => {
+    answer = (response) => response.writeHead(200).write('{');
+    await assert.rejects(bounded(url, { method: 'POST', body: '{}', signal: AbortSignal.timeout(50) }));
+    await assert.rejects(bounded(url, { method: 'POST', body: '{}', signal: AbortSignal.abort() }));
+    assert.equal(paths.length, 1);
+    server.closeAllConnections();
+  });
+});
