@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { features, openAiTables, setStage, wellDone, type AiProvider, type Feature, type Stage } from '../support/ai-features.ts';
 import { standInKey, type Fault, type SeenCall } from '../support/ai-provider.ts';
 import { aiProviders, startAiScene, type AiScene } from '../support/ai-scene.ts';
+import { assertConforms } from '../support/conform.ts';
 
 /** An error in the provider's own form. */
 const refused = (status: number, said: Record<AiProvider, [code: string, message: string]>, headers: Record<string, string> = {}) => (provider: AiProvider): Fault => {
@@ -120,6 +121,7 @@ describe('AI providers', () => {
     script[provider] = Array.from({ length: times }, () => fault(provider));
     const reply = await feature.ask(stage);
     assert.deepEqual([reply.status, reply.body.code], [502, code], `${where}: ${JSON.stringify(reply.body)} ${scene.ai.strays.join()}`);
+    assertConforms(feature.route, reply);
     assert.ok(!JSON.stringify(reply.body).includes(standInKey), where);
     assert.equal(calls[provider].length, times, `${where}: ${calls[provider].map(({ at, user }) => `${at} ${user.join()}`).join('\n')}`);
     const left = await tables.of(stage);
@@ -234,6 +236,7 @@ describe('AI providers', () => {
         calls[provider].length = 0;
         const reply = await feature.ask(stages[provider]);
         assert.ok([200, 201].includes(reply.status), `${feature.name}: ${JSON.stringify(reply.body)}`);
+        assertConforms(feature.route, reply);
         feature.check(reply.body.data, stages[provider]);
         assert.ok(calls[provider].length > 0, feature.name);
       }

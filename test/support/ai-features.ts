@@ -17,6 +17,8 @@ export interface Stage {
 
 export interface Feature {
   name: string;
+  /** As the reference has it. */
+  route: `POST ${string}`;
   /** Whether a job does it. */
   isJob: boolean;
   /** Whether it is work of many calls. */
@@ -53,27 +55,27 @@ export function wellDone({ user, schema }: SeenCall): unknown {
 }
 
 const analysis = (analysisType: string, check: Feature['check']): Feature => ({
-  name: analysisType, isJob: true, isBulk: true, check, ask: ({ client, survey, provider }) => client.call('POST', `/ai/surveys/${survey.id}/analyze`, { body: { analysisType, provider } }),
+  name: analysisType, route: 'POST /ai/surveys/{id}/analyze', isJob: true, isBulk: true, check, ask: ({ client, survey, provider }) => client.call('POST', `/ai/surveys/${survey.id}/analyze`, { body: { analysisType, provider } }),
 });
 
 export const features: readonly Feature[] = [
   {
-    name: 'generate', isJob: true,
+    name: 'generate', route: 'POST /ai/generate-survey', isJob: true,
     ask: ({ client, provider }) => client.call('POST', '/ai/generate-survey', { body: { prompt: `About lunch ${Math.random()}`, questionCount: 5, provider, save: true } }),
     check: ({ survey, provider }, stage) => assert.deepEqual([survey.title, survey.status, survey.questions.length, provider], [title, 'DRAFT', 5, stage.provider]),
   },
   {
-    name: 'begin a conversation', isJob: false,
+    name: 'begin a conversation', route: 'POST /ai/conversations', isJob: false,
     ask: ({ client, provider }) => client.call('POST', '/ai/conversations', { body: { prompt: 'About lunch', questionCount: 5, provider } }),
     check: ({ message, draft }) => assert.deepEqual([message, draft.questions.length], ['Here it is', 5]),
   },
   {
-    name: 'go on with a conversation', isJob: false,
+    name: 'go on with a conversation', route: 'POST /ai/conversations/{id}/messages', isJob: false,
     ask: ({ client, conversationId }) => client.call('POST', `/ai/conversations/${conversationId}/messages`, { body: { message: 'One more' } }),
     check: ({ draft }) => assert.equal(draft.questions.length, 6),
   },
   {
-    name: 'optimise', isJob: true,
+    name: 'optimise', route: 'POST /ai/questions/{questionId}/optimize', isJob: true,
     ask: ({ client, survey, provider }) => client.call('POST', `/ai/questions/${survey.questionId}/optimize`, { body: { provider } }),
     check: ({ suggestions }) => assert.deepEqual(suggestions.map(({ aspect, status }: any) => [aspect, status]), [['clarity', 'PENDING']]),
   },
@@ -81,12 +83,12 @@ export const features: readonly Feature[] = [
   analysis('themes', ({ themes }) => assert.deepEqual(themes.map(({ name, count }: any) => [name, count]), [['Food', 3]])),
   analysis('summary', (data) => assert.deepEqual(data, { summary: 'They like it', insights: ['Food is good'], recommendations: ['Keep it'] })),
   {
-    name: 'report', isJob: true,
+    name: 'report', route: 'POST /ai/surveys/{id}/report', isJob: true,
     ask: ({ client, survey, provider }) => client.call('POST', `/ai/surveys/${survey.id}/report`, { body: { provider } }),
     check: ({ sections, recommendations }, { survey }) => assert.deepEqual([sections[0].questionIds, recommendations], [[survey.questionId], ['More soup']]),
   },
   {
-    name: 'translate', isJob: true,
+    name: 'translate', route: 'POST /ai/surveys/{id}/translate', isJob: true,
     ask: ({ client, survey, provider }) => client.call('POST', `/ai/surveys/${survey.id}/translate`, { body: { languages: ['de'], provider } }),
     check: ({ translations }) => assert.deepEqual(translations, [{ language: 'de', direction: 'ltr', translatedCount: 2 }]),
   },
