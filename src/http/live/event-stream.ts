@@ -8,6 +8,7 @@ import { createSession, type Session, type SessionDeps } from './session.ts';
 export interface EventStreamDeps extends SessionDeps {
   hub: Hub;
   metrics: Pick<Metrics, 'liveSent' | 'liveLagged' | 'liveConnected'>;
+  monotonicMs?(): number;
 }
 
 /** The server cuts a quiet connection after about ten seconds, so there is a sign of life more often. */
@@ -17,7 +18,7 @@ const stalledAtMostMs = 60_000;
 
 /** Server-sent events over an open body; gives its session. It ends with the last subscription. */
 export function openEventStream(deps: EventStreamDeps, principal: Principal, body: OpenBody): Session {
-  const { outlet, stalledMs } = bodyOutlet(body);
+  const { outlet, stalledMs, beat } = bodyOutlet(body, deps.monotonicMs ?? (() => performance.now()));
   const session = createSession(deps, principal, outlet);
   const member: Member = {
     session,
@@ -28,7 +29,7 @@ export function openEventStream(deps: EventStreamDeps, principal: Principal, bod
     },
     dropped: () => body.end(),
   };
-  const heart = setInterval(() => (stalledMs() > stalledAtMostMs ? body.close() : outlet.isCongested || body.write(':\n\n')), heartbeatMs);
+  const heart = setInterval(() => (stalledMs() > stalledAtMostMs ? body.close() : outlet.isCongested || beat()), heartbeatMs);
   deps.hub.add(member);
   deps.metrics.liveConnected('sse', 1);
   let isOpen = true;
@@ -45,11 +46,11 @@ export function openEventStream(deps: EventStreamDeps, principal: Principal, bod
 
 const lines = ({ type, text, cursor }: Frame): string => `${cursor === undefined ? '' : `id: ${cursor}\n`}event: ${type}\ndata: ${text}\n\n`;
 
-function bodyOutlet(body: OpenBody): { outlet: Outlet; stalledMs(): number } {
+function bodyOutlet(body: OpenBody, monotonicMs: () => number): { outlet: Outlet; stalledMs(): number; beat(): void } {
   let stalledAt: number | undefined;
   let waiting: (() => void)[] = [];
   const write = (text: string) => {
-    if (!body.write(text)) stalledAt ??= performance.now();
+    if (!body.write(text)) stalledAt ??= monotonicMs();
   };
   const release = () => {
     stalledAt = undefined;
@@ -60,7 +61,7 @@ function bodyOutlet(body: OpenBody): { outlet: Outlet; stalledMs(): number } {
   body.onWritable(() => {
     // What the server holds back only moves when something is written.
     if (body.write(':\n\n')) release();
-    else if (stalledAt !== undefined) stalledAt = performance.now();
+    else if (stalledAt !== undefined) stalledAt = monotonicMs();
   });
   body.onEnd(release);
   const outlet: Outlet = {
@@ -73,5 +74,5 @@ function bodyOutlet(body: OpenBody): { outlet: Outlet; stalledMs(): number } {
     },
     room: () => (stalledAt === undefined || body.isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
   };
-  return { outlet, stalledMs: () => (stalledAt === undefined ? 0 : performance.now() - stalledAt) };
+  return { outlet, beat: () => write(':\n\n'), stalledMs: () => (stalledAt === undefined ? 0 : monotonicMs() - stalledAt) };
 }
