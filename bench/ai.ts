@@ -10,11 +10,14 @@ import { machineLine, option } from './support/machine.ts';
 import { startBenchService, type BenchService } from './support/service.ts';
 
 /**
- * Sentiment of `--answers N` (default 100,000) open answers that lie in the response store, through a provider on loopback that takes 50 ms a call.
- * The limits a minute are out of the way, so the provider's own limit is what so many calls at once can carry: the service sends one batch
- * after the other. Memory is that of all processes of the service, in MB; `duplicates` are answers that were sent more than once.
+ * Sentiment (or with `--themes 1` themes) of `--answers N` (default 100,000) open answers that lie in the response store, through a provider on loopback
+ * that takes 50 ms a call. The limits a minute are out of the way, so the provider's own limit is what so many calls at once can carry: the service sends
+ * one batch after the other. Memory is that of all processes of the service, in MB, at the start, when a third and two thirds of the answers were
+ * sent, and at the end; `slopeMbPer100k` is that of a line through the second half. `duplicates` are answers that were sent more than once.
  */
 const answers = option('answers', 100_000);
+const isThemes = option('themes', 0) === 1;
+const analysis = isThemes ? 'themes' : 'sentiment';
 const batchSize = 50;
 const callMs = 50;
 const callsAtOnce = 1;
@@ -43,26 +46,52 @@ async function measure({ client, pid, clickhouseUrl }: BenchService): Promise<vo
   await client.post(`/surveys/${survey.id}/publish`);
   await fill(clickhouseUrl, survey.id);
   const startMb = residentMb(pid);
-  const { seconds, warmMb, peakMb } = await analyse(client, survey.id, pid);
+  const { seconds, memory } = await analyse(client, survey.id, pid);
   const limit = Math.round((callsAtOnce * batchSize * 1000) / callMs);
   const ours = Math.round(answers / seconds);
   const calls = provider.calls.length;
   const wantedCalls = Math.ceil(answers / batchSize);
   const duplicates = [...sent.values()].filter((times) => times > 1).length;
   const ratio = Number((ours / limit).toFixed(2));
+  const rssMb = { start: startMb, third: reached(memory, 1 / 3), twoThirds: reached(memory, 2 / 3), end: memory.at(-1)?.mb ?? 0 };
+  // A JavaScript heap takes its young generation in the first seconds, whatever there is to do.
+  const warmMb = reached(memory, 1 / 10);
+  const peakMb = Math.max(...memory.map(({ mb }) => mb));
+  const slopeMbPer100k = slope(memory.filter(({ answered }) => answered > answers / 2));
   console.log(`provider's limit ${limit} answers/s (${batchSize} a call of ${callMs} ms, ${callsAtOnce} at once); analysed ${ours} answers/s: ${ratio} of it`);
-  console.log(`memory ${startMb} MB at the start, ${warmMb} MB once warm (after a tenth of the time), ${peakMb} MB at most: +${peakMb - warmMb} MB while it went on (wanted ≤ ${mostGrowthMb})`);
-  console.log(`${calls} calls (wanted ${wantedCalls}), ${sent.size} different answers sent, ${duplicates} of them more than once`);
-  console.log(JSON.stringify({ bench: 'ai', answers, limit, ours, ratio, seconds: Number(seconds.toFixed(1)), startMb, warmMb, peakMb, growthMb: peakMb - warmMb, calls, wantedCalls, sent: sent.size, duplicates }));
+  console.log(`memory ${rssMb.start} MB at the start, ${rssMb.third} after a third, ${rssMb.twoThirds} after two thirds, ${rssMb.end} at the end; ${slopeMbPer100k} MB for every 100,000 answers of the second half`);
+  console.log(`once warm (after a tenth) ${warmMb} MB, ${peakMb} MB at most: +${peakMb - warmMb} MB while it went on (wanted ≤ ${mostGrowthMb})`);
+  console.log(`${calls} calls (wanted ${wantedCalls}${isThemes ? ' and what merges themes' : ''}), ${sent.size} different answers sent, ${duplicates} of them more than once`);
+  console.log(JSON.stringify({ bench: 'ai', answers, analysis, limit, ours, ratio, seconds: Number(seconds.toFixed(1)), rssMb, slopeMbPer100k, warmMb, peakMb, growthMb: peakMb - warmMb, calls, wantedCalls, sent: sent.size, duplicates }));
+}
+
+interface Reading {
+  mb: number;
+  /** Answers that were sent by then. */
+  answered: number;
+}
+
+/** Memory when so much of the answers was sent. */
+function reached(memory: readonly Reading[], share: number): number {
+  return (memory.find(({ answered }) => answered >= answers * share) ?? memory.at(-1))?.mb ?? 0;
+}
+
+/** Of the line that fits best by least squares. */
+function slope(memory: readonly Reading[]): number {
+  const mean = (of: (reading: Reading) => number) => memory.reduce((sum, reading) => sum + of(reading), 0) / memory.length;
+  const [x, y] = [mean(({ answered }) => answered), mean(({ mb }) => mb)];
+  const rise = mean(({ answered, mb }) => (answered - x) * (mb - y)) / mean(({ answered }) => (answered - x) ** 2);
+  return Number((rise * 100_000).toFixed(1));
 }
 
 /** Asks as any client would and waits for the end of the job. */
-async function analyse(client: Client, surveyId: string, pid: number): Promise<{ seconds: number; warmMb: number; peakMb: number }> {
+async function analyse(client: Client, surveyId: string, pid: number): Promise<{ seconds: number; memory: Reading[] }> {
   const startedAt = performance.now();
-  const memory: number[] = [];
-  const watch = setInterval(() => void memory.push(residentMb(pid)), 1000);
+  const memory: Reading[] = [];
+  const look = () => void memory.push({ mb: residentMb(pid), answered: sent.size });
+  const watch = setInterval(look, 1000);
   try {
-    const reply = await client.call('POST', `/ai/surveys/${surveyId}/analyze`, { body: { analysisType: 'sentiment', provider: 'openai' } });
+    const reply = await client.call('POST', `/ai/surveys/${surveyId}/analyze`, { body: { analysisType: analysis, provider: 'openai' } });
     if (reply.status !== 200 && reply.status !== 202) throw new Error(`the analysis was refused: ${JSON.stringify(reply.body).slice(0, 300)}`);
     for (let isOver = reply.status === 200; !isOver; ) {
       const job = await client.get(`/ai/jobs/${reply.body.data.jobId}`);
@@ -70,19 +99,20 @@ async function analyse(client: Client, surveyId: string, pid: number): Promise<{
       isOver = job.status === 'COMPLETED';
       if (!isOver) await new Promise((resolve) => setTimeout(resolve, 250));
     }
-    memory.push(residentMb(pid));
-    // A JavaScript heap takes its young generation in the first seconds, whatever there is to do.
-    const warm = memory.slice(0, Math.max(1, Math.ceil(memory.length / 10)));
-    return { seconds: (performance.now() - startedAt) / 1000, warmMb: Math.max(...warm), peakMb: Math.max(...memory) };
+    look();
+    return { seconds: (performance.now() - startedAt) / 1000, memory };
   } finally {
     clearInterval(watch);
   }
 }
 
-function judge({ user }: SeenCall): unknown {
+function judge({ user, schema }: SeenCall): unknown {
+  if ('same' in schema.properties) return { same: [] };
   const { answers: asked }: { answers: { n: number; text: string }[] } = JSON.parse(user[0] ?? '{}');
   for (const { text } of asked) sent.set(text, (sent.get(text) ?? 0) + 1);
-  return { answers: asked.map(({ n }) => ({ n, sentiment: n % 2 === 0 ? 'positive' : 'negative' })) };
+  // Some four hundred themes, a few of them frequent.
+  const themes = (text: string) => [`Theme ${text.slice(-2)}`, text.slice(-1) < 'g' ? 'Soup' : `Table ${text.slice(-3, -1)}`];
+  return { answers: asked.map(({ n, text }) => ({ n, sentiment: n % 2 === 0 ? 'positive' : 'negative', ...(isThemes && { themes: themes(text) }) })) };
 }
 
 /** Every answer differs from all others, in letters: digits could be taken for numbers that must not be sent. */

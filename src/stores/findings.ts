@@ -40,10 +40,7 @@ export function createFindings({ rows, table, newId }: FindingsDeps) {
     /** Writes all findings of a topic into a new edition, and gives its name; it is read once its analysis is finished. */
     async publish(topic: { surveyId: string; topic: string }, signal: AbortSignal): Promise<string> {
       const edition = newId();
-      for await (const page of rows.pages(topic)) {
-        signal.throwIfAborted();
-        await table.insert({ surveyId: topic.surveyId, edition }, page);
-      }
+      await table.insert({ surveyId: topic.surveyId, edition }, untilAborted(rows.pages(topic), signal));
       return edition;
     },
 
@@ -70,6 +67,13 @@ export function createFindings({ rows, table, newId }: FindingsDeps) {
       await rows.forgetThemes();
     },
   };
+}
+
+async function* untilAborted<T>(pages: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  for await (const page of pages) {
+    signal.throwIfAborted();
+    yield page;
+  }
 }
 
 export type FindingStore = ReturnType<typeof createFindings>;

@@ -72,7 +72,7 @@ test('on a cluster findings are stored before the reply, and go on the server th
   const { clickhouse, statements } = recordStatements();
   const table = createFindingTable({ clickhouse, cluster: 'c' });
   const [surveyId, edition, responseId, questionId] = [newId(), newId(), newId(), newId()];
-  await table.insert({ surveyId, edition }, [{ responseId, questionId, values: ['mixed'] }]);
+  await table.insert({ surveyId, edition }, [[{ responseId, questionId, values: ['mixed'] }]]);
   await table.removeDeleted();
   const [insert = '', removal = ''] = await Promise.all(statements.map(formatted));
   assert.match(insert, /^INSERT INTO \S+\.findings .*distributed_foreground_insert = 1/s);

@@ -31,6 +31,10 @@ interface Given {
   found: { questionId: string; values: string[] }[];
 }
 
+async function* pages<T>(all: readonly T[]): AsyncGenerator<T[]> {
+  for (let at = 0; at < all.length; at += 7) yield all.slice(at, at + 7);
+}
+
 /** Responses with findings in two questions; every third was changed once, which leaves an older version of it behind. */
 async function givenFindings(count: number) {
   const [surveyId, edition] = [newId(), newId()];
@@ -44,7 +48,7 @@ async function givenFindings(count: number) {
   const line = ({ responseId, code }: Given, version: number) => responseLine({ surveyId, responseId, version, codes: [version === 1 ? 3 - code : code] });
   await database.store(given.filter((_, n) => n % 3 === 0).map((response) => line(response, 1)));
   await database.store(given.map((response) => line(response, 2)));
-  await table.insert({ surveyId, edition }, given.flatMap(({ responseId, found }) => found.map((one) => ({ responseId, ...one }))));
+  await table.insert({ surveyId, edition }, pages(given.flatMap(({ responseId, found }) => found.map((one) => ({ responseId, ...one })))));
   return { surveyId, edition, given };
 }
 
@@ -87,8 +91,8 @@ test('findings are crossed with answers and with each other as if they were opti
 test('an edition added twice counts once, and others do not count', async () => {
   const { surveyId, edition, given } = await givenFindings(10);
   const again = given.flatMap(({ responseId, found }) => found.map((one) => ({ responseId, ...one })));
-  await table.insert({ surveyId, edition }, again);
-  await table.insert({ surveyId, edition: newId() }, again.map((one) => ({ ...one, values: ['food'] })));
+  await table.insert({ surveyId, edition }, pages(again));
+  await table.insert({ surveyId, edition: newId() }, pages(again.map((one) => ({ ...one, values: ['food'] }))));
   const { total } = await createTotalsStore(database).countSurvey({ surveyId, plans: [], filters: [{ dimension: findings(edition, names), code: 1 }] });
   assert.equal(total, given.filter(has('food')).length);
   assert.deepEqual((await table.values({ surveyId, edition })).sort(), [...new Set(given.flatMap(({ found }) => found.flatMap(({ values }) => values)))].sort());

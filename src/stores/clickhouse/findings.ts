@@ -10,6 +10,7 @@ interface Edition {
 
 const deleteTimeoutMs = 30 * 60_000;
 const editionsAtOnce = 500;
+const bytesAtOnce = 4_000_000;
 const deletedAtOnce = 10_000;
 
 /** Findings of analyses beside the responses, where both can be counted together. */
@@ -18,14 +19,27 @@ export function createFindingTable({ clickhouse, ...placement }: { clickhouse: C
   const deletion = `ALTER TABLE ${storageTable(clickhouse, placement, 'findings')} DELETE WHERE`;
   const isDeleted = `response_id GLOBAL IN (SELECT response_id FROM ${clickhouse.table('responses')} WHERE is_deleted = 1)`;
   const remove = (condition: string, settings = '') => clickhouse.command(`${deletion} ${condition} SETTINGS mutations_sync = 2${settings}`, { timeoutMs: deleteTimeoutMs });
+  const write = async (lines: readonly Buffer[]): Promise<void> => {
+    const settings = placement.cluster === undefined ? '' : 'SETTINGS distributed_foreground_insert = 1 ';
+    await clickhouse.insert(`INSERT INTO ${table} (survey_id, edition, value, question_id, response_id) ${settings}FORMAT JSONCompactEachRow`, lines);
+  };
   return {
-    /** Adds to an edition. What is added twice, by a connection that broke, counts once all the same. */
-    async insert({ surveyId, edition }: Edition, found: readonly FoundValues[]): Promise<void> {
-      const lines = found.flatMap(({ responseId, questionId, values }) => values.map((value) => JSON.stringify([surveyId, edition, value, questionId, responseId])));
-      if (lines.length === 0) return;
-      const settings = placement.cluster === undefined ? '' : 'SETTINGS distributed_foreground_insert = 1 ';
-      await clickhouse.insert(`INSERT INTO ${table} (survey_id, edition, value, question_id, response_id) ${settings}FORMAT JSONCompactEachRow`, [Buffer.from(lines.join('\n'))]);
+    /** Adds to an edition, page by page, with many pages to an insert. What is added twice, by a connection that broke, counts once all the same. */
+    async insert(place: Edition, pages: AsyncIterable<readonly FoundValues[]> | Iterable<readonly FoundValues[]>): Promise<void> {
+      let lines: Buffer[] = [];
+      let bytes = 0;
+      for await (const page of pages) {
+        // As bytes, which the collector need not move while they wait.
+        const encoded = linesOf(place, page);
+        lines.push(encoded);
+        bytes += encoded.length;
+        if (bytes < bytesAtOnce) continue;
+        await write(lines);
+        [lines, bytes] = [[], 0];
+      }
+      if (bytes > 0) await write(lines);
     },
+
 
     /** The values of an edition, the most frequent first. */
     async values({ surveyId, edition }: Edition): Promise<string[]> {
@@ -60,6 +74,10 @@ export function createFindingTable({ clickhouse, ...placement }: { clickhouse: C
     removeDeleted: (): Promise<void> =>
       remove(`response_id IN (SELECT response_id FROM ${storedUnder(clickhouse, placement, 'responses')} WHERE is_deleted = 1)`, ', allow_nondeterministic_mutations = 1'),
   };
+}
+
+function linesOf({ surveyId, edition }: Edition, found: readonly FoundValues[]): Buffer {
+  return Buffer.from(found.map(({ responseId, questionId, values }) => values.map((value) => `${JSON.stringify([surveyId, edition, value, questionId, responseId])}\n`).join('')).join(''));
 }
 
 export type FindingTable = ReturnType<typeof createFindingTable>;

@@ -10,7 +10,7 @@ export interface FoundValues {
   values: string[];
 }
 
-const pageRows = 20_000;
+const pageRows = 2000;
 const analysisTypes: Readonly<Record<FindingKind, string>> = { sentiment: 'sentiment', theme: 'themes' };
 
 /** The findings of analyses as a whole; see AiStore for those of a job. */
