@@ -79,9 +79,17 @@ function describe(question: Question, figures: QuestionFigures | undefined) {
   const isClosed = visibleOptions(question).length > 0 || typeof registry[type].dimension(question) !== 'string';
   const named = new Map([...question.options, ...visibleRows(question)].map(({ value, text: wording }) => [value, wording]));
   return {
-    type, text, answered: responseCount, skipped: skippedCount, ...(typeof averageValue === 'number' && { average: averageValue, median: medianValue }), ...(nps && { nps }),
+    type, text, answered: responseCount, skipped: skippedCount, ...((isClosed || isTellable(figures)) && typeof averageValue === 'number' && { average: averageValue, median: medianValue }), ...(nps && { nps }),
     ...(isClosed && { counts: Object.entries(distribution).slice(0, keysShown).map(([key, count]) => ({ answer: named.get(key) ?? key, count })) }),
   };
+}
+
+const fewestNumbers = 5;
+const fewestIdentifying = 1_000_000;
+
+/** The median of free numbers is one that somebody gave: of few it may tell who, and one of seven digits can be a telephone number. */
+function isTellable({ responseCount, averageValue, medianValue }: QuestionFigures): boolean {
+  return responseCount >= fewestNumbers && [averageValue, medianValue].every((value) => Math.abs(value ?? 0) < fewestIdentifying);
 }
 
 function readReport(reply: unknown, { questions, hasRecommendations }: { questions: readonly Question[]; hasRecommendations: boolean }): ReturnType<Task<Report>['read']> {
