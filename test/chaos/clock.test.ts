@@ -5,27 +5,26 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { adminClient, createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
-import { sharedStores } from '../support/stores.ts';
+import { adminEmail, adminPassword, startService, temporaryDataDir, type RunningService } from '../support/service.ts';
 
 const hourMs = 3_600_000;
 
-/** The clock of the service is set while it works; those of the stores stay. */
+/** The clock of the service is set while it works; those of its stores, which are its own lest others' work is thought to be due, stay. */
 describe('a clock that is set an hour forth and back', () => {
   const folder = mkdtempSync(join(tmpdir(), 'survey-clock-'));
   const file = join(folder, 'offset');
+  const dataDir = temporaryDataDir();
   let service: RunningService;
   let admin: Client;
   before(async () => {
-    await sharedStores();
     writeFileSync(file, '0');
     const preload = new URL('../support/moved-clock.js', import.meta.url);
-    service = await startService({ env: { NODE_OPTIONS: `--import ${preload.href}`, MOVED_CLOCK_FILE: file, ACCESS_TOKEN_TTL_SECONDS: '900' } });
+    service = await startService({ dataDir, env: { NODE_OPTIONS: `--import ${preload.href}`, MOVED_CLOCK_FILE: file, ACCESS_TOKEN_TTL_SECONDS: '900' } });
     admin = await adminClient(service);
   });
   after(async () => {
     assert.equal(await service.stop(), 0);
-    rmSync(folder, { recursive: true, force: true });
+    for (const made of [folder, dataDir]) rmSync(made, { recursive: true, force: true });
   });
 
   /** What the service's clock says beyond ours: the window of a limit ends within a minute of it. */

@@ -29,7 +29,7 @@ describe('an older version beside a newer one', () => {
   const shard: Shard = { index: 0, prefix, stream: `${prefix}stream` };
   let stream: Stream;
   before(async () => {
-    url = new URL('/7', (await sharedStores()).redisUrl).href;
+    url = new URL('/8', (await sharedStores()).redisUrl).href;
     redis = createSharedRedis(url, log);
     await redis.connect();
     stream = createStream(redis);
