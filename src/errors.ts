@@ -93,7 +93,7 @@ const findingsShown = 20;
 
 export function validationProblem(findings: readonly Finding[], message?: string): Problem {
   const first = findings[0];
-  const summary = message ?? (first ? `${first.path}: ${first.message}` : problemTable.VALIDATION_ERROR.message);
+  const summary = message ?? (first ? [first.path, first.message].filter((part) => part !== '').join(': ') : problemTable.VALIDATION_ERROR.message);
   return new Problem('VALIDATION_ERROR', summary, { details: findings.slice(0, findingsShown) });
 }
 

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { readAs } from './findings.ts';
 
 /** A setting that is missing or wrong; the message names it. Ends the start with exit code 1. */
 export class SettingsError extends Error {
@@ -105,9 +106,9 @@ export type ProviderName = keyof typeof providerPrefixes;
 
 function parse<T extends z.ZodType>(schema: T, source: Record<string, string | undefined>): z.output<T> {
   const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== undefined && value !== ''));
-  const result = schema.safeParse(given);
-  if (result.success) return result.data;
-  const lines = result.error.issues.map((issue) => `${issue.path[0]?.toString() ?? '?'}: ${issue.message}`);
+  const read = readAs(schema, given);
+  if (read.isFit) return read.data;
+  const lines = read.findings.map(({ path, message }) => `${path.split('.')[0]}: ${message}`);
   throw new SettingsError(`Bad setting. ${lines.join('; ')}`);
 }
 

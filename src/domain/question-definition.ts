@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Finding } from '../errors.ts';
+import { readAs } from '../findings.ts';
 import { mergeOptions, optionInput, rewordOptions, wording, type OptionInput, type OptionMerge } from './option-list.ts';
 import type { QuestionType } from './questions/contract.ts';
 import { questionTypeNames, registry, type QuestionTypeName } from './questions/registry.ts';
@@ -104,20 +105,15 @@ function brokenMeaning(type: QuestionType, before: Question, after: Question): s
 
 function readSettings(type: QuestionType, given: Record<string, unknown>, findings: Finding[], hasRows = false): { own: Record<string, unknown>; rows: OptionInput[] | undefined } {
   const { rows: givenRows, ...rest } = given;
-  const own = type.settings.safeParse(type.hasRows ? rest : given);
-  if (!own.success) findings.push(...own.error.issues.flatMap((issue) => issueFindings(issue, 'settings')));
+  const own = readAs(type.settings, type.hasRows ? rest : given, { prefix: 'settings', unknownField: 'this setting is not known for the type' });
+  if (!own.isFit) findings.push(...own.findings);
   let rows: OptionInput[] | undefined;
   if (type.hasRows && givenRows !== undefined) {
-    const read = rowsInput.safeParse(givenRows);
-    if (read.success) rows = read.data;
-    else findings.push(...read.error.issues.flatMap((issue) => issueFindings(issue, 'settings.rows')));
+    const read = readAs(rowsInput, givenRows, { prefix: 'settings.rows' });
+    if (read.isFit) rows = read.data;
+    else findings.push(...read.findings);
   } else if (type.hasRows && !hasRows) findings.push({ path: 'settings.rows', message: 'at least one row is needed' });
-  return { own: own.success ? own.data : {}, rows };
-}
-
-function issueFindings(issue: z.core.$ZodIssue, prefix: string): Finding[] {
-  const path = [prefix, ...issue.path].join('.');
-  return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ path: `${path}.${key}`, message: 'this setting is not known for the type' })) : [{ path, message: issue.message }];
+  return { own: own.isFit ? own.data : {}, rows };
 }
 
 function defineOptions(type: QuestionType, given: readonly OptionInput[] | undefined, merge: OptionMerge): Option[] {

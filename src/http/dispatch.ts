@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { Problem, notFound, unavailable, validationProblem, type Finding } from '../errors.ts';
+import { Problem, notFound, unavailable, validationProblem } from '../errors.ts';
+import { readAs } from '../findings.ts';
 import type { Survey } from '../domain/survey.ts';
 import { isId } from '../ids.ts';
 import type { Log } from '../log.ts';
@@ -180,16 +181,9 @@ const rank: Record<SurveyRight, number> = { read: 1, edit: 2, own: 3 };
 
 /** Checks a value from outside against its schema; throws VALIDATION_ERROR with every finding. */
 export function check<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  throw validationProblem(result.error.issues.flatMap(findingsOf));
-}
-
-function findingsOf(issue: z.core.$ZodIssue): Finding[] {
-  const path = issue.path.join('.');
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'this field is not known' }));
-  return [{ path, message: issue.message }];
+  const read = readAs(schema, value);
+  if (read.isFit) return read.data;
+  throw validationProblem(read.findings);
 }
 
 /** What was thrown, as the client may see it; a mistake of ours is logged. */
