@@ -43,6 +43,30 @@ function setTime(ms: number): void {
   lastTime = `${time.slice(0, 8)}-${time.slice(8)}`;
 }
 
+/**
+ * The id of a response that is the service's own to give: a UUIDv7 whose last 16 bits are a checksum of the others. Of such an id it can
+ * be told later, without keeping anything, that a response may have been stored under it; 46 random bits are left.
+ */
+export function newResponseId(now?: number): string {
+  const id = newId(now).slice(0, -markDigits);
+  return id + markOf(id);
+}
+
+/** Whether the id bears the checksum: always if it came from `newResponseId`, once in 65,536 times if it did not. */
+export function isOwnResponseId(id: string): boolean {
+  return id.endsWith(markOf(id.slice(0, -markDigits)));
+}
+
+const markDigits = 4;
+
+/** FNV-1a (Fowler, Noll, Vo), 32 bits folded to 16. */
+function markOf(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  const folded = (hash ^ (hash >>> 16)) & 0xffff;
+  return `${hex[folded >> 8]}${hex[folded & 0xff]}`;
+}
+
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Whether the text is a UUID of any version in lower case, the only spelling that the service uses. */

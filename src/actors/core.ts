@@ -1,9 +1,10 @@
-import { newId } from '../ids.ts';
+import { newResponseId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Settings } from '../settings.ts';
 import type { Stores } from '../stores/stores.ts';
+import { createBoundedLookUp } from './bounded-look-up.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import { retentionRules } from '../stores/postgres/retention.ts';
 import { createErasing } from './erasing.ts';
@@ -21,6 +22,8 @@ export interface CoreOptions {
 }
 
 const surveyChannel = 'survey:changed';
+/** Of ids that respondents name. */
+const lookUpsAtOnce = 16;
 
 /** What every role needs: the survey actors, and the ways to submit and to read. */
 export function createCore({ settings, stores, metrics, secrets, log }: CoreOptions) {
@@ -38,7 +41,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     rules: (at) => retentionRules(stores.sql, settings.retentionDays, at),
   });
   const submit = createSubmissions({
-    actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, now, newId: () => newId(),
+    actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, now, newId: () => newResponseId(), findStored: createBoundedLookUp(reading.find, lookUpsAtOnce),
     onBackgroundError: (error) => log.warn({ err: error }, 'a filled survey could not be closed yet; the ingest will'),
   });
   return {

@@ -3,6 +3,7 @@ import type { AnswerRow, KnownUpload } from '../domain/questions/contract.ts';
 import { encodeResponse } from '../domain/response-row.ts';
 import { durationMs, type Submission } from '../domain/submission.ts';
 import { Problem, conflict, notFound, validationProblem, type Finding } from '../errors.ts';
+import { isOwnResponseId } from '../ids.ts';
 import { isSameText, type Secrets } from '../secrets.ts';
 import type { Intake, ResponseState } from '../stores/redis/intake.ts';
 import { intakeProblem } from './intake-problem.ts';
@@ -38,6 +39,8 @@ export interface UploadReservations {
 
 export interface PlanDeps {
   intake: Pick<Intake, 'state'>;
+  /** A response that was accepted before the call, by its id alone. */
+  findStored(responseId: string): Promise<{ surveyId: string; isComplete: boolean } | undefined>;
   uploads: Pick<UploadReservations, 'reserve'>;
   secrets: Pick<Secrets, 'resumeToken' | 'isResumeToken'>;
   now(): number;
@@ -117,12 +120,24 @@ async function findContinued(deps: PlanDeps, surveyId: string, submission: Submi
       ? { seen: null }
       : { seen: null, problem: validationProblem([{ path: 'responseId', message: 'is needed with resumeToken' }]) };
   }
-  if (resumeToken === undefined) return { seen: 0 };
+  if (resumeToken === undefined) return { seen: 0, ...(isOwnResponseId(responseId) && (await takenProblem(deps, surveyId, responseId))) };
   if (!deps.secrets.isResumeToken(surveyId, responseId, resumeToken)) return { seen: null, problem: new Problem('FORBIDDEN', 'The resumeToken is not that of this response') };
-  const state: ResponseState | undefined = await deps.intake.state(surveyId, responseId);
+  const state: ResponseState | undefined = await deps.intake.state(responseId);
   if (!state || state.seen < 1 || state.surveyId !== surveyId) return { seen: null, problem: notFound('response to continue') };
   if (state.isDone || state.data === '') return { seen: state.seen, problem: conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed') };
   return { seen: state.seen, kept: JSON.parse(state.data) as KeptState };
+}
+
+/**
+ * Of a response that was complete at once under an id of our own the intake keeps no state, so that those need no memory: somebody who
+ * names such an id is told by the response store.
+ */
+async function takenProblem(deps: PlanDeps, surveyId: string, responseId: string): Promise<{ problem?: Problem }> {
+  if (await deps.intake.state(responseId)) return {};
+  const stored = await deps.findStored(responseId);
+  if (!stored) return {};
+  const isSame = stored.surveyId === surveyId && stored.isComplete;
+  return { problem: isSame ? conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed') : conflict('IDEMPOTENCY_MISMATCH', 'This responseId is that of another response') };
 }
 
 function tokenProblem({ submission, surveyToken }: SubmissionRequest, { survey }: HeldSurvey): Problem | undefined {

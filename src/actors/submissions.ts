@@ -109,7 +109,7 @@ async function conclude(deps: SubmissionsDeps, held: HeldSurvey, plan: Plan, res
     case 'REPLAY':
       return { kind: 'accepted', replyText: result.text, isReplay: true, standing };
     case 'MISMATCH':
-      return refuse(conflict('IDEMPOTENCY_MISMATCH', 'This key or responseId was used with another body'));
+      return refuse(conflict('IDEMPOTENCY_MISMATCH', 'This key or responseId was used before: with another body, in another survey, or for a response that was deleted'));
     case 'LIMITED':
       return refuse(new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: Math.max(1, Math.ceil(result.resetMs / 1000)) }));
     case 'REFUSED':

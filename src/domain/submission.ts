@@ -35,7 +35,7 @@ export function readSubmission(value: unknown, findings: Finding[]): Submission 
   return {
     answers: body['answers'],
     isComplete: readFlag(body['isComplete'], findings),
-    responseId: readText(body['responseId'], 'responseId', findings, (text) => (idPattern.test(text) ? undefined : 'must be a UUID in lower case')),
+    responseId: readText(body['responseId'], 'responseId', findings, (text) => (idPattern.test(text.toLowerCase()) ? undefined : 'must be a UUID'))?.toLowerCase(),
     resumeToken: readText(body['resumeToken'], 'resumeToken', findings, (text) => (text.length <= 200 ? undefined : 'is too long')),
     startedAtMs: readTime(body['startedAt'], findings),
     respondent: readText(body['respondent'], 'respondent', findings, (text) => ([...text].length <= 200 ? undefined : 'must have at most 200 characters')),

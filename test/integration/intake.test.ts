@@ -181,7 +181,17 @@ describe('the intake script', () => {
     const removal = { surveyId, responseId, isComplete: true, row: '["gone"]' };
     assert.deepEqual([await intake.remove(removal), await intake.remove(removal)], [true, false]);
     assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
-    assert.equal((await intake.state(surveyId, responseId))?.seen, -1);
+    assert.equal((await intake.state(responseId))?.seen, -1);
+  });
+
+  it('takes an id in one survey only, whichever shards the surveys are in', async () => {
+    const responseId = newId();
+    const surveys = await Promise.all(Array.from({ length: 6 }, () => survey()));
+    assert.equal(new Set(surveys.map((id) => shards.of(id).index)).size, 2);
+    const codes: string[] = [];
+    for (const surveyId of surveys) codes.push((await intake.append(appendix(surveyId, { responseId, seen: 0, digest: 'same' }))).code);
+    assert.deepEqual(codes, ['ACCEPTED', ...Array.from({ length: 5 }, () => 'MISMATCH')]);
+    for (const surveyId of surveys.slice(1)) assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
   });
 
   it('tells how many entries wait, without sending them', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { isId, newId } from '../../src/ids.ts';
+import { isId, isOwnResponseId, newId, newResponseId } from '../../src/ids.ts';
 
 describe('ids', () => {
   it('are UUIDs of version 7 in lower case that say when they were made', () => {
@@ -18,5 +19,14 @@ describe('ids', () => {
     for (const offsetMs of [0, 0, -1, -1000, -3_600_000, 0]) for (let n = 0; n < 5000; n += 1) made.push(newId(now + offsetMs));
     assert.equal(new Set(made).size, made.length);
     assert.deepEqual(made, made.toSorted());
+  });
+
+  it('of responses are known again as the service’s own, others nearly never taken for such', () => {
+    const own = Array.from({ length: 5000 }, () => newResponseId());
+    assert.ok(own.every((id) => isId(id) && isOwnResponseId(id)));
+    assert.equal(new Set(own).size, own.length);
+    assert.deepEqual(own, own.toSorted());
+    const mistaken = Array.from({ length: 20_000 }, () => randomUUID()).filter(isOwnResponseId).length;
+    assert.ok(mistaken <= 8, `${mistaken} of 20,000`);
   });
 });

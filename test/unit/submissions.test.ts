@@ -20,7 +20,7 @@ function submitWithout(known: (appendix: Appendix) => AppendResult) {
   const never = (): never => assert.fail('not to be asked');
   const deps: SubmissionsDeps = {
     actors: { peek: () => held, lookUp: never, sync: never, announce: never, quotaFilled: never },
-    intake: { append: async (appendix) => known(appendix), state: never },
+    intake: { append: async (appendix) => known(appendix), state: never }, findStored: never,
     uploads: { reserve: async () => { throw unavailable('Another submission with this upload is under way', 5); }, release: never },
     secrets: { resumeToken: never, isResumeToken: never, disguise: (address) => address },
     submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => '01900000-0000-7000-8000-00000000000a', onBackgroundError: never,

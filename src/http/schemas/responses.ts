@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isId } from '../../ids.ts';
 import { idSchema, languageSchema, timeSchema } from './common.ts';
 
 /** Numbers that come back as they were sent: finite, and whole ones within 2^53 − 1. */
@@ -71,7 +72,7 @@ export const submissionBodySchema = z
   .strictObject({
     answers: z.array(submittedAnswerSchema).max(5000),
     isComplete: z.boolean().default(true).describe('`false` saves progress: missing required answers are not asked for'),
-    responseId: idSchema.optional().describe('A UUID made by the client, or that of the response being continued'),
+    responseId: z.string().refine((text) => isId(text.toLowerCase()), 'must be a UUID').optional().describe('A UUID made by the client, in any case, or that of the response being continued; it names one response, of one survey').meta({ format: 'uuid' }),
     resumeToken: short(200).optional().describe('From the reply to the incomplete submission that this one continues'),
     startedAt: z
       .string()

@@ -89,9 +89,9 @@ export function createIntake({ redis: plain, shards, metrics }: { redis: Redis; 
       return lane(appendix);
     },
 
-    /** The state of a response that may be continued. Its survey names the shard. */
-    state: async (surveyId: string, responseId: string): Promise<ResponseState | undefined> => {
-      const [seen, done, survey, data] = await guarded(redis.hmget(responseKey(shards.of(surveyId), responseId), 'n', 'done', 'survey', 'data'));
+    /** The state of a response that may be continued. */
+    state: async (responseId: string): Promise<ResponseState | undefined> => {
+      const [seen, done, survey, data] = await guarded(redis.hmget(responseKey(responseId), 'n', 'done', 'survey', 'data'));
       if (typeof seen !== 'string') return undefined;
       return { seen: Number(seen), isDone: done === '1', surveyId: survey ?? '', data: data ?? '' };
     },

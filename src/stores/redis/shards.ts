@@ -1,4 +1,4 @@
-/** Names of the intake's keys. All keys of a shard carry one hash tag, so that a cluster keeps them together. */
+/** Names of the intake's keys. What belongs to a shard carries its prefix. */
 export interface Shard {
   index: number;
   prefix: string;
@@ -21,4 +21,5 @@ export function createShards(count: number) {
 export type Shards = ReturnType<typeof createShards>;
 
 export const surveyKey = (shard: Shard, surveyId: string): string => `${shard.prefix}survey:${surveyId}`;
-export const responseKey = (shard: Shard, responseId: string): string => `${shard.prefix}response:${responseId}`;
+/** One name space for all shards: an id must not be used in two surveys, since a response is found by its id alone. */
+export const responseKey = (responseId: string): string => `response:${responseId}`;

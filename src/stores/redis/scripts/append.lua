@@ -86,10 +86,11 @@ local function decide(survey, i)
       return MISMATCH, ''
     end
   end
-  local stateName = prefix .. 'response:' .. responseId
+  local stateName = 'response:' .. responseId
   if seen ~= '' then
-    local kept = redis.call('HMGET', stateName, 'n', 'done', 'digest', 'reply')
+    local kept = redis.call('HMGET', stateName, 'n', 'done', 'digest', 'reply', 'survey')
     if kept[1] then
+      if kept[5] ~= survey.id then return MISMATCH, '' end
       if kept[3] == digest then return REPLAY, kept[4] end
       if seen == '0' then return MISMATCH, '' end
       if kept[2] == '1' then return COMPLETE, '' end

@@ -2,7 +2,7 @@
 -- KEYS[1] the shard's stream. ARGV: prefix, survey id, response id, isComplete '1'/'0', tombstone row, seconds to remember the deletion.
 -- Returns 1, or 0 when it was deleted before.
 local prefix = ARGV[1]
-local stateName = prefix .. 'response:' .. ARGV[3]
+local stateName = 'response:' .. ARGV[3]
 if not redis.call('SET', prefix .. 'removed:' .. ARGV[3], '1', 'NX', 'EX', ARGV[6]) then return 0 end
 redis.call('INCR', prefix .. 'removals')
 local isComplete = ARGV[4] == '1'

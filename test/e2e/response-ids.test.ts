@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { adminClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startService, type RunningService } from '../support/service.ts';
+
+describe('the id of a response', () => {
+  let service: RunningService;
+  let admin: Client;
+  before(async () => {
+    service = await startService();
+    admin = await adminClient(service);
+  });
+  after(async () => {
+    assert.equal(await service.stop(), 0);
+  });
+
+  async function survey(): Promise<{ id: string; answers: (score: number) => object[] }> {
+    const { id } = await admin.create('/surveys', { title: 'Ids' });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Again?' });
+    await admin.post(`/surveys/${id}/publish`);
+    return { id, answers: (numberValue) => [{ questionId: question.id, numberValue }] };
+  }
+
+  const listed = async (id: string) => (await admin.get(`/responses/surveys/${id}`)).map((response: any) => [response.id, response.answers[0]?.numberValue]);
+
+  for (const [when, wait] of [['at once', false], ['when it has been stored', true]] as const)
+    it(`that the service gave is not taken for another response, ${when}`, async () => {
+      const { id, answers } = await survey();
+      const { responseId } = (await admin.submit(id, { answers: answers(9) })).body.data;
+      if (wait) await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 1));
+      const twin = await admin.submit(id, { responseId, answers: answers(0) });
+      assert.deepEqual([twin.status, twin.body.details?.reason], [409, 'ALREADY_COMPLETE']);
+      assert.equal((await admin.submit(id, { responseId, isComplete: false, answers: [] })).body.details?.reason, 'ALREADY_COMPLETE');
+      const elsewhere = await survey();
+      assert.equal((await admin.submit(elsewhere.id, { responseId, answers: elsewhere.answers(5) })).body.details?.reason, 'IDEMPOTENCY_MISMATCH');
+      await eventually(async () => assert.deepEqual(await listed(id), [[responseId, 9]]));
+      await admin.remove(`/responses/${responseId}`);
+      await eventually(async () => assert.deepEqual(await listed(id), []));
+      assert.equal((await admin.submit(id, { responseId, answers: answers(0) })).status, 409);
+      assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 0);
+    });
+
+  it('names one response over all surveys: another survey refuses it and stores nothing', async () => {
+    const surveys = await Promise.all(Array.from({ length: 5 }, () => survey()));
+    const responseId = randomUUID();
+    const replies = [];
+    for (const { id } of surveys) replies.push(await admin.submit(id, { responseId, answers: [] }));
+    assert.deepEqual(replies.map((reply) => reply.body.details?.reason ?? reply.status), [201, ...Array.from({ length: 4 }, () => 'IDEMPOTENCY_MISMATCH')]);
+    for (const [index, { id }] of surveys.entries()) assert.equal((await admin.get(`/surveys/${id}`)).responseCount, index === 0 ? 1 : 0);
+  });
+
+  it('may come in upper case and is given back in lower case', async () => {
+    const { id } = await survey();
+    const given = randomUUID().toUpperCase();
+    const first = await admin.submit(id, { responseId: given, answers: [] });
+    assert.deepEqual([first.status, first.body.data.responseId], [201, given.toLowerCase()]);
+    assert.equal((await admin.submit(id, { responseId: given, answers: [] })).headers.get('idempotent-replayed'), 'true');
+    assert.equal((await admin.get(`/responses/${given.toLowerCase()}`)).id, given.toLowerCase());
+  });
+});
