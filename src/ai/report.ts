@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { TypeStatistic } from '../domain/questions/contract.ts';
+import { innerNames, inReadingOrder, outerNames } from '../domain/questions/reading-order.ts';
 import { registry } from '../domain/questions/registry.ts';
-import { visibleOptions, visibleRows, type Question, type SurveyWithQuestions } from '../domain/survey.ts';
+import { visibleOptions, type Question, type SurveyWithQuestions } from '../domain/survey.ts';
 import type { Summary } from './analyses.ts';
 import { reportPrompt, reportVersion } from './prompts/report.ts';
 import type { Theme } from './results.ts';
@@ -77,11 +78,20 @@ function describe(question: Question, figures: QuestionFigures | undefined) {
   if (!figures) return { type, text };
   const { responseCount, skippedCount, averageValue, medianValue, nps, distribution } = figures;
   const isClosed = visibleOptions(question).length > 0 || typeof registry[type].dimension(question) !== 'string';
-  const named = new Map([...question.options, ...visibleRows(question)].map(({ value, text: wording }) => [value, wording]));
   return {
     type, text, answered: responseCount, skipped: skippedCount, ...((isClosed || isTellable(figures)) && typeof averageValue === 'number' && { average: averageValue, median: medianValue }), ...(nps && { nps }),
-    ...(isClosed && { counts: Object.entries(distribution).slice(0, keysShown).map(([key, count]) => ({ answer: named.get(key) ?? key, count })) }),
+    ...(isClosed && { counts: countsOf(question, distribution) }),
   };
+}
+
+/** A list, because an object would not keep the author's order; below a row, or an item of a ranking, a list of its own. */
+function countsOf(question: Question, distribution: QuestionFigures['distribution']) {
+  const [outer, inner] = [outerNames(question), innerNames(question)];
+  const wordingOf = (named: readonly { value: string; text: string }[], key: string) => named.find(({ value }) => value === key)?.text ?? key;
+  return inReadingOrder(outer, distribution).slice(0, keysShown).map(([key, count]) => ({
+    answer: wordingOf(outer, key),
+    count: typeof count === 'number' ? count : inReadingOrder(inner, count).map(([below, times]) => ({ answer: wordingOf(inner, below), count: times })),
+  }));
 }
 
 const fewestNumbers = 5;

@@ -1,3 +1,4 @@
+import { inReadingOrder } from '../domain/questions/reading-order.ts';
 import type { Detection } from './file/detect.ts';
 import type { Table } from './file/table.ts';
 import type { MadeQuestion } from './kinds/kind.ts';
@@ -11,10 +12,9 @@ const differencesShown = 200;
 
 /** A question's counts as analytics has them, in the file's words. */
 export function questionLines({ found, options, rows }: MadeQuestion, { place, statistic, leftOut }: { place: number; statistic: Statistic } & Pick<Standing, 'leftOut'>): string[] {
-  const textOf = textsByValue([...options, ...rows]);
   const head = `${place + 1}. ${shorten(found.text, 150)}  [${found.type}: ${statistic.responseCount} answered, ${statistic.skippedCount} not]`;
   const left = [...leftOut].map(([why, count]) => `  left out: ${count} ${why}`);
-  return ['', head, ...textTable(tableOf(statistic, textOf)), ...measureLines(statistic), ...wordLines(statistic), ...left];
+  return ['', head, ...textTable(tableOf(statistic, { options: [...options], rows: [...rows] })), ...measureLines(statistic), ...wordLines(statistic), ...left];
 }
 
 export function crosstabLines([first, second]: readonly [Variable, Variable], reply: CrosstabReply): string[] {
@@ -37,16 +37,17 @@ export function differenceLines(differences: readonly Difference[]): string[] {
   return differences.length > shown.length ? [...shown, `… and ${differences.length - shown.length} more`] : shown;
 }
 
-const textsByValue = (named: readonly (readonly [string, { value: string }])[]) => {
-  const texts = new Map(named.map(([text, { value }]) => [value, text]));
-  return (value: string): string => texts.get(value) ?? value;
-};
+type NamedTexts = readonly (readonly [text: string, { value: string }])[];
 
-function tableOf({ distribution, responseCount, averageRank }: Statistic, textOf: (value: string) => string): string[][] {
-  const entries = Object.entries(distribution);
+/** In the order of the file; scales from their lowest point. */
+function tableOf({ distribution, responseCount, averageRank }: Statistic, { options, rows }: Record<'options' | 'rows', NamedTexts>): string[][] {
+  const texts = new Map([...options, ...rows].map(([text, { value }]) => [value, text]));
+  const textOf = (value: string): string => texts.get(value) ?? value;
+  const valuesOf = (named: NamedTexts) => named.map(([, { value }]) => ({ value }));
+  const entries = inReadingOrder(valuesOf(rows.length > 0 ? rows : options), distribution);
   const nested = entries.flatMap(([key, value]) => (typeof value === 'number' ? [] : [{ key, counts: value }]));
   if (nested.length === 0) return entries.map(([key, count]) => [textOf(key), String(count), percentText(Number(count), responseCount)]);
-  const columns = [...new Set(nested.flatMap(({ counts }) => Object.keys(counts)))];
+  const columns = inReadingOrder(valuesOf(rows.length > 0 ? options : []), Object.assign({}, ...nested.map(({ counts }) => counts))).map(([key]) => key);
   const meanOf = (key: string): string[] => (averageRank ? [averageRank[key]?.toFixed(2) ?? '–'] : []);
   return [
     ['', ...columns.map(textOf), ...(averageRank ? ['mean rank'] : [])],

@@ -1,5 +1,6 @@
 import { otherCategory } from '../../domain/questions/choice.ts';
 import { otherValue, type ChartKind, type TypeStatistic } from '../../domain/questions/contract.ts';
+import { innerNames, inReadingOrder, outerNames } from '../../domain/questions/reading-order.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question } from '../../domain/survey.ts';
 import type { Summary } from './summary.ts';
@@ -37,7 +38,7 @@ export function tableOf({ question, statistic }: QuestionSummary, other = otherC
   const { responseCount: answered, skippedCount: skipped, topWords, nps } = statistic;
   const base = { question, answered, skipped, nps, chart: registry[question.type].chart, figures: figuresOf(question, statistic) };
   if (topWords) return { ...base, heading: 'Word', lines: [{ label: '', cells: topWords.slice(0, wordsShown).map(({ word, count }) => cellOf(word, count, answered)) }] };
-  const entries = Object.entries(statistic.distribution);
+  const entries = inReadingOrder(outerNames(question), statistic.distribution);
   const nested = entries.flatMap(([key, value]) => (typeof value === 'number' ? [] : [{ label: lineLabel(question, key), counts: value }]));
   if (nested.length > 0) return { ...base, heading: question.rows.length > 0 ? 'Answer' : 'Rank', lines: alignedLines(question, nested) };
   const cells = entries.flatMap(([key, count]) => (typeof count === 'number' ? [cellOf(answerLabel(question, key, other), count, answered)] : []));
@@ -46,13 +47,15 @@ export function tableOf({ question, statistic }: QuestionSummary, other = otherC
 
 const cellOf = (label: string, count: number, base: number): TableCell => ({ label, count, percent: base === 0 ? 0 : (count / base) * 100 });
 
+/** Those there is room for, in their order. */
 function largest(cells: readonly TableCell[]): TableCell[] {
-  return [...cells].sort((a, b) => b.count - a.count).slice(0, keysShown);
+  const shown = new Set([...cells].sort((a, b) => b.count - a.count).slice(0, keysShown));
+  return cells.filter((cell) => shown.has(cell));
 }
 
 /** Lines that name different keys (a hidden option shows only where it was chosen) get the same ones. */
 function alignedLines(question: Question, nested: readonly { label: string; counts: Record<string, number> }[]): QuestionTable['lines'] {
-  const keys = [...new Set(nested.flatMap(({ counts }) => Object.keys(counts)))];
+  const keys = inReadingOrder(innerNames(question), Object.assign({}, ...nested.map(({ counts }) => counts))).map(([key]) => key);
   const nameOf = (key: string) => (question.rows.length > 0 ? answerLabel(question, key) : key);
   return nested.map(({ label, counts }) => {
     const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
@@ -75,7 +78,7 @@ function figuresOf(question: Question, statistic: QuestionSummary['statistic']):
     ['NPS', nps?.score], ['Mean', averageValue], ['Median', medianValue], ['Standard deviation', standardDeviation], ['Minimum', minValue], ['Maximum', maxValue],
     ['Top box', topBox?.percent, ' %'], ['Bottom box', bottomBox?.percent, ' %'],
   ];
-  const means = Object.entries(averageRank ?? averageByRow ?? {});
+  const means = inReadingOrder(outerNames(question), averageRank ?? averageByRow ?? {});
   return [
     ...named.flatMap(([name, value, unit = '']) => (typeof value === 'number' ? [{ name, value: rounded(value) + unit }] : [])),
     ...means.flatMap(([key, value]) => (value === null ? [] : [{ name: 'Mean' as const, of: lineLabel(question, key), value: rounded(value) }])),
