@@ -22,6 +22,7 @@ describe('the live socket', () => {
   const connected: string[] = [];
   let listening: us_listen_socket | false = false;
   let port = 0;
+  let isAllowed = true;
 
   before(async () => {
     const app = uWS.App();
@@ -30,7 +31,7 @@ describe('the live socket', () => {
       idleTimeoutSeconds, origins: ['https://pages.example'], isDraining: () => false, addressOf: (address) => address, log: createLog('silent'),
       tickets: { issue: unused, redeem: async (ticket) => (ticket === '' ? undefined : holder) },
       people: { current: async (principal) => principal },
-      limits: { consume: async () => ({ isAllowed: true, limit: 1, remaining: 1, resetAt: 0, retryAfterSeconds: 1 }) },
+      limits: { consume: async () => ({ isAllowed, limit: 100, remaining: isAllowed ? 99 : 0, resetAt: 1_760_000_000, retryAfterSeconds: 7 }) },
       hub: { add: (member) => void members.add(member), remove: (member) => void members.delete(member), all: () => [...members], statusFrame: unused, surveyChanged: unused, rightsChanged: unused, jobMoved: unused, stop: unused },
       access: { find: unused, rightOf: unused },
       feed: { now: unused, read: unused, attach: unused, detach: unused, watch: unused, wake: unused, stop: unused },
@@ -55,7 +56,47 @@ describe('the live socket', () => {
       socket.once('error', reject);
     });
 
+  const refusal = (query: string, { protocol = 'survey.v1', headers = {} }: { protocol?: string; headers?: Record<string, string> } = {}): Promise<{ status: number | undefined; headers: Record<string, unknown>; body: any }> =>
+    new Promise((resolve, reject) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/live${query}`, protocol, { headers });
+      socket.once('open', () => reject(new Error('the door stood open')));
+      socket.once('error', () => undefined);
+      socket.once('unexpected-response', (_request, response) => {
+        let text = '';
+        response.on('data', (piece) => (text += String(piece))).on('end', () => resolve({ status: response.statusCode, headers: response.headers, body: JSON.parse(text) }));
+      });
+    });
+
+  it('refuses like every other call: with a request id and with where the caller stands', async () => {
+    const cases = [
+      { status: 401, code: 'UNAUTHORIZED', reply: await refusal('?ticket=') },
+      { status: 401, code: 'UNAUTHORIZED', reply: await refusal('') },
+      { status: 400, code: 'VALIDATION_ERROR', reply: await refusal('?ticket=t', { protocol: 'other' }) },
+      { status: 403, code: 'FORBIDDEN', reply: await refusal('?ticket=t', { headers: { origin: 'https://elsewhere.example' } }) },
+    ];
+    for (const { status, code, reply } of cases) {
+      const { headers, body } = reply;
+      assert.deepEqual([reply.status, body.success, body.code, body.requestId], [status, false, code, headers['x-request-id']]);
+      assert.match(String(headers['x-request-id']), /^[0-9a-f-]{36}$/);
+      assert.deepEqual([headers['x-ratelimit-limit'], headers['x-ratelimit-remaining'], headers['x-ratelimit-reset']], ['100', '99', '1760000000']);
+    }
+    assert.deepEqual(cases[2]?.reply.body.details, [{ path: 'Sec-WebSocket-Protocol', message: 'must be survey.v1' }]);
+    assert.equal((await refusal('?ticket=', { headers: { 'x-request-id': 'mine' } })).body.requestId, 'mine');
+    isAllowed = false;
+    const late = await refusal('?ticket=').finally(() => (isAllowed = true));
+    assert.deepEqual([late.status, late.body.code, late.headers['retry-after'], late.headers['x-ratelimit-limit']], [429, 'RATE_LIMITED', '7', '100']);
+  });
+
+  it('names the call that it lets in', async () => {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/live?ticket=t`, 'survey.v1', { headers: { 'x-request-id': 'mine' } });
+    const named = new Promise((resolve) => socket.once('upgrade', (response) => resolve([response.statusCode, response.headers['x-request-id']])));
+    assert.deepEqual(await named, [101, 'mine']);
+    socket.terminate();
+    await eventually(() => assert.equal(members.size, 0));
+  });
+
   it('gives up a peer that no longer answers pings, and keeps one that does', async () => {
+    connected.length = 0;
     const quiet = await open();
     const gone = connect({ host: '127.0.0.1', port });
     let heard = Buffer.alloc(0);

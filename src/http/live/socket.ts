@@ -3,11 +3,14 @@ import { Problem, unavailable, validationProblem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Tickets } from '../../stores/redis/tickets.ts';
+import { answer } from '../answer.ts';
 import { limitKeyOf } from '../client-address.ts';
+import { asProblem, standingHeaders } from '../dispatch.ts';
 import type { Limits } from '../limits.ts';
 import type { People } from '../people.ts';
 import type { Principal } from '../principal.ts';
 import { openReply } from '../reply.ts';
+import { requestIdOf } from '../request-id.ts';
 import { createConversation, type Conversation } from './conversation.ts';
 import type { Hub, Member } from './hub.ts';
 import { liveLimits } from './live-limits.ts';
@@ -54,7 +57,7 @@ export function addLiveSocket(app: Pick<TemplatedApp, 'ws'>, path: string, deps:
     maxPayloadLength: liveLimits.frameBytes, maxBackpressure: backlogAtMostBytes, closeOnBackpressureLimit: 1,
     // Pings go out by themselves, so half-open connections end here.
     idleTimeout: deps.idleTimeoutSeconds ?? liveLimits.idleSeconds, sendPingsAutomatically: true,
-    upgrade: (res, req, context) => void receive(deps, res, req, context),
+    upgrade: (res, req, context) => void receive(deps, { path, res, req, context }),
     open: (ws) => {
       ws.getUserData().port = openPort(deps, ws);
     },
@@ -72,7 +75,14 @@ interface Knock {
   host: string;
 }
 
-async function receive(deps: SocketDeps, res: HttpResponse, req: HttpRequest, context: us_socket_context_t): Promise<void> {
+interface Upgrade {
+  path: string;
+  res: HttpResponse;
+  req: HttpRequest;
+  context: us_socket_context_t;
+}
+
+async function receive(deps: SocketDeps, { path, res, req, context }: Upgrade): Promise<void> {
   const reply = openReply(res);
   const knock: Knock = {
     ticket: req.getQuery('ticket') ?? '',
@@ -81,30 +91,32 @@ async function receive(deps: SocketDeps, res: HttpResponse, req: HttpRequest, co
     origin: req.getHeader('origin'),
     host: req.getHeader('host'),
   };
+  const requestId = requestIdOf(req.getHeader('x-request-id') || undefined);
   const [key, extensions] = [req.getHeader('sec-websocket-key'), req.getHeader('sec-websocket-extensions')];
   try {
     const principal = await admit(deps, knock);
     if (reply.isOver) return;
-    res.cork(() => res.upgrade<Link>({ principal, port: undefined }, key, subprotocol, extensions, context));
+    res.cork(() => {
+      res.writeStatus('101 Switching Protocols').writeHeader('x-request-id', requestId);
+      res.upgrade<Link>({ principal, port: undefined }, key, subprotocol, extensions, context);
+    });
   } catch (error) {
-    if (!(error instanceof Problem)) deps.log.error({ err: error }, 'a WebSocket could not be opened');
-    const problem = error instanceof Problem ? error : new Problem('INTERNAL_ERROR');
-    const headers = [['content-type', 'application/json; charset=utf-8'], ['cache-control', 'no-store'], ...problem.headers] as const;
-    reply.send(problem.status, headers, JSON.stringify({ success: false, message: problem.message, code: problem.code }));
+    const problem = asProblem(error, deps.log, { requestId, route: path });
+    // Counted like calls without a valid token, so that guessing tickets is limited.
+    const standing = await deps.limits.consume('api', limitKeyOf(knock.address));
+    const shown = standing.isAllowed ? problem : new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: standing.retryAfterSeconds });
+    await answer(reply, shown, [['x-request-id', requestId], ...standingHeaders(standing)], { isHead: false, requestId });
   }
 }
 
 /** Who knocks; throws a Problem for whom the door stays shut. What costs nothing is looked at before the ticket is used up. */
-async function admit(deps: SocketDeps, { ticket, address, protocols, origin, host }: Knock): Promise<Principal> {
+async function admit(deps: SocketDeps, { ticket, protocols, origin, host }: Knock): Promise<Principal> {
   if (deps.isDraining()) throw unavailable('The service is stopping', 1);
   if (!protocols.includes(subprotocol)) throw validationProblem([{ path: 'Sec-WebSocket-Protocol', message: `must be ${subprotocol}` }]);
   if (origin !== '' && !isOwnOrigin(origin, host) && !deps.origins.includes(origin)) throw new Problem('FORBIDDEN', 'Pages of this origin may not connect');
   const holder = await deps.tickets.redeem(ticket);
   const principal = holder && (await deps.people.current(holder));
   if (principal) return principal;
-  // Guessing is limited like calls without a valid token.
-  const standing = await deps.limits.consume('api', limitKeyOf(address));
-  if (!standing.isAllowed) throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: standing.retryAfterSeconds });
   throw new Problem('UNAUTHORIZED', 'A valid ticket is needed; each can be used once');
 }
 

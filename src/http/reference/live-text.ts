@@ -8,7 +8,7 @@ export function liveText(): string {
     'What happens to a survey, as it happens. Whoever may read a survey may listen to it, over a WebSocket (many surveys on one connection) or as server-sent events (one survey).',
     '### WebSocket',
     '`POST /live/tickets` gives a ticket, good for 60 seconds and one use. Connect to `{base_url}/live?ticket=…` with the subprotocol `survey.v1`; pages of other origins than the service’s own must be named in ' +
-      'CORS_ORIGINS. Refusals before the connection stands are ordinary replies: 400 without the subprotocol, 401 without a good ticket, 403 for a strange origin, 429, 503. Then both sides send JSON texts: the client LiveClientMessage, the service LiveServerMessage.',
+      'CORS_ORIGINS. Refusals before the connection stands are ordinary replies, with their headers, and count by address: 400 without the subprotocol, 401 without a good ticket, 403 for a strange origin, 429, 503. Then both sides send JSON texts: the client LiveClientMessage, the service LiveServerMessage.',
     table(['the client sends', 'the service answers'], [
       ['`{"type":"subscribe","surveyId","channels":["responses","analytics","status","jobs"],"after"?}`', '`subscribed` with all `channels` of that survey and a `cursor`, or `error`. Subscribing again adds channels; with `after` it starts the responses over from there'],
       ['`{"type":"unsubscribe","surveyId","channels"?}`', '`unsubscribed`; without `channels`, from all of them'],
