@@ -3,6 +3,7 @@ import { interpretCrosstab, parseFilter } from '../../domain/crosstab.ts';
 import { findingDimension, findingKindOf, type KnownFindings } from '../../domain/finding-variables.ts';
 import type { Dimension } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
+import { corrections } from '../../domain/significance.ts';
 import { visibleQuestions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound, validationProblem, type Finding } from '../../errors.ts';
 import type { CrosstabStore } from '../../stores/clickhouse/crosstab.ts';
@@ -23,6 +24,10 @@ export interface AnalyticsRoutesDeps {
 
 const findingsText = 'After an analysis by AI also `sentiment:positive` (negative, neutral, mixed) and `theme:name`, or of one question `sentiment:questionId:positive` and `theme:questionId:name`; ' +
   'they hold where the last finished analysis found it in any, or that, answer.';
+
+const significanceText =
+  '`significantOver` compares each column percentage of a row with the others by a two-sided z-test with pooled variance, over all who are in either column; columns without respondents, and pairs with nobody or everybody in the row, are not compared. ' +
+  'A correction takes all pairs of columns of one row for a family. Columns of a question with several answers share respondents; the test takes them for separate people, which names rather too few.';
 
 const filterText = z.string().min(3).max(1000);
 
@@ -46,6 +51,8 @@ const crosstabBody = z
     startDate: startField.optional(),
     endDate: endField.optional(),
     isComplete: z.boolean().optional(),
+    significance: z.number().min(0.5).lt(1).optional().describe('Level of confidence from which on `significantOver` names a column; 0.95 (p < 0.05) if not given'),
+    correction: z.enum(corrections).optional().describe('For the many comparisons of a row: `bonferroni`, or `fdr` (Benjamini–Hochberg); none if not given'),
   })
   .refine((body) => !isInverted(body), invertedMessage);
 
@@ -81,7 +88,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
     }),
     route({
       method: 'POST', path: '/analytics/surveys/{surveyId}/crosstab', tag: 'Analytics', summary: 'Cross two questions',
-      description: 'Counts the responses that answered both questions. Chi-square is Pearson’s without Yates’ correction; empty rows and columns are left out of it.',
+      description: 'Counts the responses that answered both questions. Chi-square is Pearson’s without Yates’ correction; empty rows and columns are left out of it. ' + significanceText,
       access: { kind: 'survey', right: 'read', by: 'surveyId' }, limit: 'api', body: crosstabBody, reply: crosstabSchema, replyStatus: 200,
       handle: async ({ params, body }) => {
         const survey = await load(params['surveyId'] ?? '');
@@ -93,7 +100,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
         const counted = await deps.crosstab.countCrosstab({
           surveyId: survey.id, rows, columns, filters: conditions(scope, body.filters, 'filters'), startDate: body.startDate, endDate: body.endDate, isComplete: body.isComplete,
         });
-        return ok(interpretCrosstab({ rows, columns, ...counted }));
+        return ok(interpretCrosstab({ rows, columns, ...counted }, body));
       },
     }),
   ];

@@ -46,8 +46,8 @@ export const surveyAnalyticsSchema = z
   .meta({ id: 'SurveyAnalytics', description: 'Statistics of a whole survey. Counts are exact.' });
 
 const headSchema = z
-  .strictObject({ value: z.string(), text: z.string(), total: countSchema.describe('Respondents, unweighted'), weightedTotal: z.number() })
-  .meta({ id: 'CrosstabHead', description: 'A row or column of a crosstab.' });
+  .strictObject({ value: z.string(), text: z.string(), total: countSchema.describe('Respondents, unweighted'), weightedTotal: z.number(), effectiveBase: z.number().min(0) })
+  .meta({ id: 'CrosstabHead', description: 'A row or column of a crosstab. Its effective base is (Σw)² / Σw² of its respondents, without weights their number.' });
 
 const cellSchema = z
   .strictObject({
@@ -56,7 +56,7 @@ const cellSchema = z
     rowPercent: percent,
     columnPercent: percent,
     totalPercent: percent,
-    significantOver: z.array(z.string()).describe('Values of the columns whose column percentage this one exceeds significantly'),
+    significantOver: z.array(z.string()).describe('Values of the columns whose column percentage this one exceeds significantly; in their order. Empty in tables that would need more than 1,000,000 comparisons'),
   })
   .meta({ id: 'CrosstabCell', description: 'Percentages are of the weighted counts where a weight is asked for.' });
 

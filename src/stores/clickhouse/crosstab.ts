@@ -1,3 +1,4 @@
+import type { CrosstabCounts, Weighed } from '../../domain/crosstab-counts.ts';
 import type { Dimension } from '../../domain/questions/contract.ts';
 import type { ClickHouse } from './client.ts';
 import { createCodeColumns } from './code-columns.ts';
@@ -19,25 +20,6 @@ export interface CrosstabQuery extends DateRange {
   isComplete?: boolean | undefined;
   /** Responses without a usable weight are then left out of all counts. */
   weight?: Weight | undefined;
-}
-
-/** Sum of weights and of their squares. */
-export interface Weighed {
-  weight: number;
-  squares: number;
-}
-
-/**
- * Counts of responses that fall into at least one category of either dimension, by their codes. Empty cells are left out. A response
- * with several answers stands in several cells, but once in each total.
- */
-export interface CrosstabCounts {
-  cells: { row: number; column: number; count: number }[];
-  rowTotals: Map<number, number>;
-  columnTotals: Map<number, number>;
-  total: number;
-  /** Only where a weight was asked for. */
-  weighted?: { cells: ({ row: number; column: number } & Weighed)[]; rowTotals: Map<number, Weighed>; columnTotals: Map<number, Weighed>; total: Weighed; unweightable: number };
 }
 
 const countTimeoutMs = 30_000;

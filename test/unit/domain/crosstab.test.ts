@@ -84,8 +84,8 @@ describe('a crosstab', () => {
       cells: [{ row: 1, column: 1, count: 1 }, { row: 1, column: 2, count: 3 }, { row: 2, column: 1, count: 4 }],
       rowTotals: new Map([[1, 4], [2, 4]]), columnTotals: new Map([[1, 5], [2, 3]]), total: 8,
     });
-    assert.deepEqual(table.rows, [{ value: 'a', text: 'A', total: 4, weightedTotal: 4 }, { value: 'b', text: 'B', total: 4, weightedTotal: 4 }]);
-    assert.deepEqual(table.cells[0]?.[1], { count: 3, weightedCount: 3, rowPercent: 75, columnPercent: 100, totalPercent: 37.5, significantOver: [] });
+    assert.deepEqual(table.rows, [{ value: 'a', text: 'A', total: 4, weightedTotal: 4, effectiveBase: 4 }, { value: 'b', text: 'B', total: 4, weightedTotal: 4, effectiveBase: 4 }]);
+    assert.deepEqual(table.cells[0]?.[1], { count: 3, weightedCount: 3, rowPercent: 75, columnPercent: 100, totalPercent: 37.5, significantOver: ['x'] });
     assert.deepEqual(table.cells[1]?.[1], { count: 0, weightedCount: 0, rowPercent: 0, columnPercent: 0, totalPercent: 0, significantOver: [] });
   });
 
@@ -102,6 +102,30 @@ describe('a crosstab', () => {
     const table = interpretCrosstab({ rows: { categories: categories('a'), source }, columns: { categories: categories('x', 'y'), source }, cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0 });
     assert.deepEqual(table.cells.map((line) => line.map(({ count, rowPercent, columnPercent, totalPercent }) => [count, rowPercent, columnPercent, totalPercent])), [[[0, 0, 0, 0], [0, 0, 0, 0]]]);
     assert.equal(table.chiSquare.statistic, null);
+  });
+
+  it('names the columns that a percentage exceeds, over the respondents of each column', () => {
+    const counts = [[18, 2, 5], [3, 17, 5]];
+    const given = {
+      rows: { categories: categories('a', 'b'), source }, columns: { categories: categories('x', 'y', 'z'), source },
+      cells: counts.flatMap((line, r) => line.map((count, c) => ({ row: r + 1, column: c + 1, count }))),
+      rowTotals: new Map([[1, 25], [2, 25]]), columnTotals: new Map([[1, 21], [2, 19], [3, 10]]), total: 50,
+    };
+    const over = (...asked: [{ significance?: number; correction?: 'bonferroni' | 'fdr' }?]) => interpretCrosstab(given, ...asked).cells.map((line) => line.map(({ significantOver }) => significantOver));
+    assert.deepEqual(over(), [[['y', 'z'], [], ['y']], [[], ['x', 'z'], ['x']]]);
+    assert.deepEqual(over({ significance: 0.99 }), [[['y'], [], []], [[], ['x'], []]]);
+    // Times three 6.1e-6, 0.101 and 0.055; by Benjamini and Hochberg 6.1e-6, 0.034 and 0.027.
+    assert.deepEqual(over({ correction: 'bonferroni' }), [[['y'], [], []], [[], ['x'], []]]);
+    assert.deepEqual(over({ correction: 'fdr' }), over());
+  });
+
+  it('with too many pairs of columns has no comparisons, and is refused where they are asked for', () => {
+    const wide = { categories: categories(...Array.from({ length: 1500 }, (_, index) => `c${index}`)), source };
+    const given = { rows: { categories: categories('a'), source }, columns: wide, cells: [{ row: 1, column: 1, count: 50 }], rowTotals: new Map([[1, 50]]), columnTotals: new Map(wide.categories.map(({ code }) => [code, 50])), total: 50 };
+    assert.deepEqual(interpretCrosstab(given).cells[0]?.[0]?.significantOver, []);
+    assert.throws(() => interpretCrosstab(given, { correction: 'fdr' }), { code: 'VALIDATION_ERROR', details: [{ path: 'correction', message: 'the columns would take 1124250 comparisons; a table can have 1000000 at most' }] });
+    const few = { ...given, columnTotals: new Map([[1, 50], [2, 50]]) };
+    assert.deepEqual(interpretCrosstab(few).cells[0]?.[0]?.significantOver, ['c1']);
   });
 
   it('that would not fit into memory is refused', () => {
