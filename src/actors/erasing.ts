@@ -4,7 +4,7 @@ import type { ResponseStore } from '../stores/clickhouse/responses.ts';
 import type { ExportFiles } from '../stores/files.ts';
 import type { FindingStore } from '../stores/findings.ts';
 import type { Audit } from '../stores/postgres/audit.ts';
-import type { ExportStore } from '../stores/postgres/exports.ts';
+import type { Concerned, ExportStore } from '../stores/postgres/exports.ts';
 import type { RetentionRule } from '../stores/postgres/retention.ts';
 import type { UploadRows } from '../stores/postgres/uploads.ts';
 import type { Intake } from '../stores/redis/intake.ts';
@@ -18,7 +18,7 @@ export interface ErasingDeps {
   uploads: Pick<Uploads, 'removeOfResponses'>;
   uploadRows: Pick<UploadRows, 'doubt'>;
   findings: Pick<FindingStore, 'removeOfResponses'>;
-  exports: Pick<ExportStore, 'removeOfSurvey'>;
+  exports: Pick<ExportStore, 'withdraw' | 'shorten'>;
   exportFiles: Pick<ExportFiles, 'remove'>;
   audit: Pick<Audit, 'record'>;
   rules(now: Date): Promise<RetentionRule[]>;
@@ -28,6 +28,8 @@ export interface ErasingDeps {
 interface EraseOptions {
   most: number;
   pauseMs: number;
+  /** What becomes of files that show them: called before and after each batch, since files may be asked for meanwhile. */
+  conceal(concerned: Concerned): Promise<void>;
   /** Told of every batch that is gone. */
   tally?(gone: number): void;
 }
@@ -40,6 +42,8 @@ const atOnce = 25;
 /** Between batches that time alone asks for: submissions come first. */
 const breathMs = 500;
 const respondentAtMost = 5000;
+/** Files outlive what time has deleted by so much: where responses grow old all day, no file would otherwise last. */
+const filesKeptMs = dayMs;
 
 /** Deletes responses for good: their tombstones end counts and rows, and their files go. */
 export function createErasing(deps: ErasingDeps) {
@@ -64,14 +68,28 @@ export function createErasing(deps: ErasingDeps) {
     return removed;
   };
 
-  const erase = async (surveyId: string, doom: Doom, { most, pauseMs, tally = () => undefined }: EraseOptions): Promise<{ removed: number; isFinished: boolean }> => {
+  /** Should this be cut short, what is still there can be deleted again: files go first. Those that came to be meanwhile go after. */
+  const concealed = async <T>(concerned: Concerned, conceal: EraseOptions['conceal'], work: () => Promise<T>): Promise<T> => {
+    await conceal(concerned);
+    try {
+      return await work();
+    } finally {
+      await conceal(concerned);
+    }
+  };
+
+  const withdraw = async (concerned: Concerned): Promise<void> => {
+    for (const id of await deps.exports.withdraw(concerned)) await deps.exportFiles.remove(id);
+  };
+
+  const erase = async (surveyId: string, doom: Doom, { most, pauseMs, conceal, tally = () => undefined }: EraseOptions): Promise<{ removed: number; isFinished: boolean }> => {
     for (let removed = 0; ; ) {
       // What was accepted, and deleted, before now is to be seen.
       await deps.reading.settled(surveyId);
       const doomed = await deps.responses.doomed(surveyId, doom, batch);
       if (doomed.length === 0) return { removed, isFinished: true };
       if (removed >= most) return { removed, isFinished: false };
-      const gone = await removeAll(doomed);
+      const gone = await concealed(concernedBy(surveyId, doomed), conceal, () => removeAll(doomed));
       removed += gone;
       tally(gone);
       // Deleted before, and yet still shown: going round would not help.
@@ -81,23 +99,23 @@ export function createErasing(deps: ErasingDeps) {
   };
 
   return {
-    remove,
+    /** Erases one response, with the export files that may show it. False: it was deleted before. */
+    eraseOne: ({ surveyId, responseId, submittedAtMs, isComplete }: DoomedResponse): Promise<boolean> =>
+      concealed(concernedBy(surveyId, [{ submittedAtMs }]), withdraw, () => remove({ surveyId, responseId, isComplete, row: encodeTombstone(surveyId, responseId, submittedAtMs) })),
 
-    /** Erases one respondent's responses, with the survey's export files, which may show them. Not finished: there are more than is done at once. */
-    async eraseRespondent(surveyId: string, respondent: string): Promise<{ removed: number; isFinished: boolean }> {
-      const outcome = await erase(surveyId, { respondent }, { most: respondentAtMost, pauseMs: 0 });
-      if (outcome.removed > 0) for (const id of await deps.exports.removeOfSurvey(surveyId)) await deps.exportFiles.remove(id);
-      return outcome;
-    },
+    /** Erases one respondent's responses, with the export files that may show them. Not finished: there are more than is done at once. */
+    eraseRespondent: (surveyId: string, respondent: string): Promise<{ removed: number; isFinished: boolean }> =>
+      erase(surveyId, { respondent }, { most: respondentAtMost, pauseMs: 0, conceal: withdraw }),
 
-    /** Deletes the responses whose time is over, and notes in the audit how many of which survey; gives how many of all. */
+    /** Deletes the responses whose time is over (export files that may show them expire within a day), and notes in the audit how many of which survey; gives how many of all. */
     async eraseExpired(): Promise<number> {
       let removed = 0;
       for (const { surveyId, days } of await deps.rules(new Date(deps.now()))) {
         const before = new Date(deps.now() - days * dayMs);
+        const conceal = (concerned: Concerned) => deps.exports.shorten(concerned, new Date(deps.now() + filesKeptMs));
         let erased = 0;
         try {
-          await erase(surveyId, { before }, { most: Number.POSITIVE_INFINITY, pauseMs: breathMs, tally: (gone) => void (erased += gone) });
+          await erase(surveyId, { before }, { most: Number.POSITIVE_INFINITY, pauseMs: breathMs, conceal, tally: (gone) => void (erased += gone) });
         } finally {
           // A run that broke off has erased all the same.
           if (erased > 0) await deps.audit.record({ actor: null, action: 'responses.expired', objectKind: 'survey', objectId: surveyId, details: { erased, retentionDays: days, before: before.toISOString() } });
@@ -107,6 +125,11 @@ export function createErasing(deps: ErasingDeps) {
       return removed;
     },
   };
+}
+
+function concernedBy(surveyId: string, responses: readonly Pick<DoomedResponse, 'submittedAtMs'>[]): Concerned {
+  const moments = responses.map(({ submittedAtMs }) => submittedAtMs);
+  return { surveyId, first: new Date(Math.min(...moments)), last: new Date(Math.max(...moments)) };
 }
 
 export type Erasing = ReturnType<typeof createErasing>;

@@ -114,7 +114,7 @@ function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limi
     ...questionRoutes({ actors, hasAnswers: reading.hasAnswers, now, newId: id }),
     submitRoute({ submit: core.submit, limits }),
     ...erasureRoutes({ erasing: core.erasing, audit: people.audit }),
-    ...responseRoutes({ responses, reading, surveys, intake: core.erasing }),
+    ...responseRoutes({ responses, reading, surveys, erasing: core.erasing }),
     ...deadLetterRoutes({
       stream: stores.stream, shards: stores.shards.all,
       record: (actorId, revived) => void people.audit.record({ actor: { userId: actorId, keyId: null }, action: 'dead-letters.replayed', objectKind: 'service', objectId: 'intake', details: { revived } }),

@@ -85,21 +85,77 @@ describe('what must not be kept', () => {
       assert.deepEqual([totalResponses, responseCount], [total, total]);
     });
 
+  const exportOf = async (surveyId: string, more: Record<string, unknown> = {}): Promise<string> => {
+    const { exportId } = (await admin.call('POST', `/exports/surveys/${surveyId}`, { body: { format: 'JSON', ...more } })).body.data;
+    await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'));
+    return exportId;
+  };
+  const isWithdrawn = async (exportId: string): Promise<void> => {
+    const { status, downloadUrl } = await admin.get(`/exports/${exportId}`);
+    assert.deepEqual([status, downloadUrl], ['EXPIRED', null]);
+    assert.equal((await admin.call('GET', `/exports/${exportId}/download`)).status, 404);
+    assert.ok(!existsSync(join(service.dataDir, 'exports', exportId)));
+  };
+  /** An export that a process has in hand. */
+  const exportInHand = async (surveyId: string): Promise<string> => {
+    const [id, { id: userId }, now] = [newId(), await admin.get('/auth/me'), new Date()];
+    await stores.sql`INSERT INTO exports (id, survey_id, user_id, format, options, survey_version, created_at) VALUES (${id}, ${surveyId}, ${userId}, 'CSV', '{"filters": [], "labels": "text"}', 1, ${now})`;
+    assert.ok(await stores.exports.begin(id));
+    return id;
+  };
+  const finish = (id: string, days: number): Promise<boolean> => stores.exports.complete(id, { rowCount: 1, fileSize: 1, sha256: '0'.repeat(64), expiresAt: new Date(Date.now() + days * dayMs) });
+
+  it('is what files show of a response that is deleted; files that cannot show it stay', async () => {
+    const survey = await make();
+    const first = await survey.submit();
+    const [shown, elsewhere] = [await exportOf(survey.id), await exportOf(survey.id, { endDate: '2020-01-01' })];
+    const second = await survey.submit();
+    await admin.remove(`/responses/${second}`);
+    assert.equal((await admin.get(`/exports/${shown}`)).status, 'COMPLETED', 'it was made before the response came in');
+    await admin.remove(`/responses/${first}`);
+    await isWithdrawn(shown);
+    assert.equal((await admin.get(`/exports/${elsewhere}`)).status, 'COMPLETED');
+    assert.equal((await admin.call('GET', `/exports/${elsewhere}/download`)).status, 200);
+  });
+
+  it('does not come back with a file that is being made', async () => {
+    const survey = await make();
+    const responseId = await survey.submit();
+    const exportId = await exportInHand(survey.id);
+    await admin.remove(`/responses/${responseId}`);
+    assert.equal(await finish(exportId, 7), false);
+    assert.equal(await stores.exports.advance(exportId, 0.5), false);
+    const { status, error } = await admin.get(`/exports/${exportId}`);
+    assert.equal(status, 'FAILED');
+    assert.match(error, /deleted.*ask for it again/);
+  });
+
+  it('is not in files for longer than a day after its time was over', async () => {
+    const survey = await make({ retentionDays: 3 });
+    await survey.submit();
+    const [done, inHand] = [await exportOf(survey.id), await exportInHand(survey.id)];
+    assert.equal(await inDays(4).erasing.eraseExpired(), 1);
+    assert.ok(await finish(inHand, 7));
+    for (const id of [done, inHand]) {
+      const { status, expiresAt } = await admin.get(`/exports/${id}`);
+      assert.equal(status, 'COMPLETED');
+      assert.ok(Math.abs(Date.parse(expiresAt) - (Date.now() + 5 * dayMs)) < 600_000, expiresAt);
+    }
+  });
+
   it('is everything of one respondent: responses, partial ones too, their files, counts and export files; others stay', async () => {
     const survey = await make({ responseQuota: 50 });
     const uploadId = await survey.upload();
     const who = 'Zoë / O’Hara \\ 100%';
     const mine = [await survey.submit({ respondent: who }, uploadId), await survey.submit({ respondent: who }), await survey.submit({ respondent: who, isComplete: false })];
     const others = [await survey.submit({ respondent: 'somebody else' }), await survey.submit()];
-    const { exportId } = (await admin.call('POST', `/exports/surveys/${survey.id}`, { body: { format: 'JSON' } })).body.data;
-    await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'));
+    const exportId = await exportOf(survey.id);
     assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${encodeURIComponent(who)}`), { deleted: 3, isFinished: true });
     for (const id of mine) assert.equal((await admin.call('GET', `/responses/${id}`)).status, 404);
     for (const id of others) assert.equal((await admin.get(`/responses/${id}`)).id, id);
     assert.ok(!existsSync(fileOf(uploadId)));
     assert.equal((await admin.call('GET', `/uploads/${uploadId}`)).status, 404);
-    assert.equal((await admin.call('GET', `/exports/${exportId}`)).status, 404);
-    assert.ok(!existsSync(join(service.dataDir, 'exports', exportId)));
+    await isWithdrawn(exportId);
     await shows(survey.id, 2);
     assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${encodeURIComponent(who)}`), { deleted: 0, isFinished: true });
     const audit = await admin.get(`/audit?action=respondent.erased&objectId=${survey.id}`);

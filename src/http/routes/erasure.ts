@@ -19,7 +19,7 @@ export function erasureRoutes({ erasing, audit }: ErasureRoutesDeps): DescribedR
   const respondentRoute = route({
     method: 'DELETE', path: '/surveys/{id}/respondents/{respondent}', tag: 'Responses', summary: 'Erase everything that one respondent has sent',
     description:
-      'Deletes the responses that name this `respondent`, with their uploads, and the export files of the survey, which may show them. 202 with `isFinished: false` when there are more than one call deletes (5000 at least): call again. ' +
+      'Deletes the responses that name this `respondent`, with their uploads. Export files that may show them expire at once, and one that is being made fails and says why. 202 with `isFinished: false` when there are more than one call deletes (5000 at least): call again. ' +
       'What was accepted before the call is erased; content leaves the disks within about an hour.',
     access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', reply: replySchema, replyStatus: 200,
     handle: async ({ params, survey, principal }) => {

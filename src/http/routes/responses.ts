@@ -1,11 +1,10 @@
 import { z } from 'zod';
+import type { Erasing } from '../../actors/erasing.ts';
 import type { Reading } from '../../actors/reading.ts';
 import { compileSurvey, readAnswers } from '../../domain/answers.ts';
-import { encodeTombstone } from '../../domain/response-row.ts';
 import { notFound } from '../../errors.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import type { Intake } from '../../stores/redis/intake.ts';
 import { endField, flagField, invertedMessage, isInverted, pageFields, startField } from '../query.ts';
 import { ok, page, route, type Route } from '../route.ts';
 import { deletedSchema } from '../schemas/common.ts';
@@ -15,7 +14,7 @@ export interface ResponseRoutesDeps {
   responses: Pick<ResponseStore, 'list'>;
   reading: Pick<Reading, 'find'>;
   surveys: Pick<SurveyStore, 'load'>;
-  intake: Pick<Intake, 'remove'>;
+  erasing: Pick<Erasing, 'eraseOne'>;
 }
 
 const listQuery = z
@@ -76,14 +75,15 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
     }),
     route({
       method: 'DELETE', path: '/responses/{responseId}', tag: 'Responses', summary: 'Delete one response for good',
-      description: 'Its seat in the quota is given back; a survey that its quota has closed stays closed.',
+      description:
+        'Its seat in the quota is given back; a survey that its quota has closed stays closed. Export files that may show the response (asked for since it came in, for dates that it falls into) ' +
+        'expire at once; one that is being made fails and says why: ask for it again.',
       access: { kind: 'survey', right: 'edit', by: 'responseId' }, limit: 'api', reply: deletedSchema, replyStatus: 200,
       handle: async ({ params }) => {
         const record = await deps.reading.find(params['responseId'] ?? '');
         if (!record) throw notFound('response');
-        const { surveyId, responseId, isComplete } = record;
-        const row = encodeTombstone(surveyId, responseId, record.submittedAt.getTime());
-        if (!(await deps.intake.remove({ surveyId, responseId, isComplete, row }))) throw notFound('response');
+        const { surveyId, responseId, isComplete, submittedAt } = record;
+        if (!(await deps.erasing.eraseOne({ surveyId, responseId, isComplete, submittedAtMs: submittedAt.getTime() }))) throw notFound('response');
         return ok({ id: responseId, deleted: true });
       },
     }),

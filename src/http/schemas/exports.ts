@@ -5,7 +5,7 @@ export const exportFormats = ['CSV', 'EXCEL', 'PDF', 'JSON', 'NDJSON', 'PARQUET'
 export const exportFormatSchema = z.enum(exportFormats).meta({ id: 'ExportFormat', description: 'EXCEL gives .xlsx, SPSS gives .sav.' });
 export const exportStatusSchema = z
   .enum(['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'EXPIRED'])
-  .meta({ id: 'ExportStatus', description: 'PENDING → PROCESSING → COMPLETED or FAILED; a file expires after seven days.' });
+  .meta({ id: 'ExportStatus', description: 'PENDING → PROCESSING → COMPLETED or FAILED; a file expires after seven days, or when a response that it may show is deleted.' });
 
 const fields = {
   exportId: idSchema,

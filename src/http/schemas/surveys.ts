@@ -19,7 +19,7 @@ const fields = {
   endsAt: timeSchema.nullable(),
   aiEnabled: z.boolean(),
   language: languageSchema,
-  retentionDays: z.number().int().min(1).nullable().describe('Responses older than this are erased; null: the general setting'),
+  retentionDays: z.number().int().min(1).nullable().describe('Responses older than this are erased, and export files that may show them expire within a day; null: the general setting'),
   createdAt: timeSchema,
   updatedAt: timeSchema,
   publishedAt: timeSchema.nullable(),

@@ -44,6 +44,10 @@ export function createExportJobs({ redisUrl, exports, files, settled, make, tell
     await settled(surveyId);
     const report = await make(exportId, { signal: stopping.signal, onProgress: (progress) => say('PROCESSING', progress) });
     if (report.kind === 'completed') say('COMPLETED', 1);
+    if (report.kind === 'not wanted') {
+      const ended = await exports.find(exportId);
+      if (ended) say(ended.status, ended.progress);
+    }
     if (report.kind === 'failed') {
       await fail(exportId, report.reason);
       throw new UnrecoverableError(report.reason);

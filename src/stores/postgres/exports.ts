@@ -50,10 +50,22 @@ export interface SurveyDefinition {
   questions: Question[];
 }
 
+/** Some of a survey's responses, by when they were submitted: from the first to the last of them. */
+export interface Concerned {
+  surveyId: string;
+  first: Date;
+  last: Date;
+}
+
 export const exportRequested = 'export.requested';
+const withdrawnReason = 'A response was deleted while the file was made; please ask for it again';
 
 export function createExportStore(sql: Sql) {
   const open = sql`status IN ('PENDING', 'PROCESSING')`;
+  const live = sql`status IN ('PENDING', 'PROCESSING', 'COMPLETED')`;
+  /** A file holds what was submitted up to the moment it was asked for, within its dates. */
+  const mayShow = ({ surveyId, first, last }: Concerned) => sql`
+    survey_id = ${surveyId} AND created_at >= ${first} AND coalesce((options->>'startDate')::timestamptz <= ${last}, true) AND coalesce((options->>'endDate')::timestamptz > ${first}, true)`;
   return {
     /** The row and the event that puts it in line, together or not at all. */
     create: (record: NewExport): Promise<void> =>
@@ -100,7 +112,7 @@ export function createExportStore(sql: Sql) {
     complete: (id: string, { rowCount, fileSize, sha256, expiresAt }: FinishedFile): Promise<boolean> =>
       withPostgres(async () => {
         const done = await sql`
-          UPDATE exports SET status = 'COMPLETED', progress = 1, row_count = ${rowCount}, file_size = ${fileSize}, sha256 = ${sha256}, error = NULL, completed_at = now(), expires_at = ${expiresAt}
+          UPDATE exports SET status = 'COMPLETED', progress = 1, row_count = ${rowCount}, file_size = ${fileSize}, sha256 = ${sha256}, error = NULL, completed_at = now(), expires_at = least(expires_at, ${expiresAt})
           WHERE id = ${id} AND ${open}`;
         return done.count > 0;
       }),
@@ -114,6 +126,20 @@ export function createExportStore(sql: Sql) {
     removeOfSurvey: (surveyId: string): Promise<string[]> =>
       withPostgres(async () => (await sql<{ id: string }[]>`DELETE FROM exports WHERE survey_id = ${surveyId} RETURNING id`).map((row) => row.id)),
 
+    /** Ends the files that may show these responses, and those that are being made; gives the ids of all of them. */
+    withdraw: (concerned: Concerned): Promise<string[]> =>
+      withPostgres(async () => {
+        const rows = await sql<{ id: string }[]>`
+          UPDATE exports SET status = CASE status WHEN 'COMPLETED' THEN 'EXPIRED' ELSE 'FAILED' END, error = CASE status WHEN 'COMPLETED' THEN error ELSE ${withdrawnReason} END,
+            completed_at = coalesce(completed_at, now()), expires_at = least(expires_at, now())
+          WHERE ${live} AND ${mayShow(concerned)} RETURNING id`;
+        return rows.map((row) => row.id);
+      }),
+
+    /** Has the files that may show these responses expire then, if not before. */
+    shorten: (concerned: Concerned, until: Date): Promise<void> =>
+      withPostgres(async () => void (await sql`UPDATE exports SET expires_at = ${until} WHERE ${live} AND ${mayShow(concerned)} AND coalesce(expires_at > ${until}, true)`)),
+
     /** Marks those whose time is over; gives their ids. */
     expire: (now: Date): Promise<string[]> =>
       withPostgres(async () => (await sql<{ id: string }[]>`UPDATE exports SET status = 'EXPIRED' WHERE status = 'COMPLETED' AND expires_at <= ${now} RETURNING id`).map((row) => row.id)),
@@ -124,7 +150,7 @@ export function createExportStore(sql: Sql) {
 
     /** Of these ids, those whose file may be there. */
     kept: (ids: readonly string[]): Promise<string[]> =>
-      withPostgres(async () => (await sql<{ id: string }[]>`SELECT id FROM exports WHERE id = ANY(${ids as string[]}::uuid[]) AND status <> 'EXPIRED'`).map((row) => row.id)),
+      withPostgres(async () => (await sql<{ id: string }[]>`SELECT id FROM exports WHERE id = ANY(${ids as string[]}::uuid[]) AND ${live}`).map((row) => row.id)),
 
     definition: (surveyId: string, version: number): Promise<SurveyDefinition | undefined> =>
       withPostgres(async () => (await sql<{ definition: SurveyDefinition }[]>`SELECT definition FROM survey_versions WHERE survey_id = ${surveyId} AND version = ${version}`)[0]?.definition),
