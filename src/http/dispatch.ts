@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { Problem, notFound, unavailable, validationProblem } from '../errors.ts';
 import { readAs } from '../findings.ts';
 import type { Survey } from '../domain/survey.ts';
@@ -119,7 +119,7 @@ async function identify(deps: DispatchDeps, arrival: Arrival, passage: Passage):
 async function readInput(arrival: Arrival): Promise<{ query: unknown; body: unknown; rawBody: Buffer }> {
   const { route, params } = arrival.match as Match;
   assertNames(params);
-  const query = route.query ? parseQuery(route.query, arrival.query) : {};
+  const query = route.query ? parseQuery(route.query, arrival.query) : route.bearsAnyQuery === true || arrival.query === '' ? {} : parseQuery(noQuery, arrival.query);
   return { query, ...(await readBody(arrival)) };
 }
 
@@ -127,6 +127,8 @@ async function readInput(arrival: Arrival): Promise<{ query: unknown; body: unkn
 function assertNames(params: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(params)) if (value.includes('\0') || ((name === 'id' || name.endsWith('Id')) && !isId(value))) throw notFound();
 }
+
+const noQuery = z.strictObject({});
 
 function parseQuery(schema: z.ZodType, query: string): unknown {
   const given: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;

@@ -9,6 +9,9 @@ export const pageFields = (most: number) => ({
   limit: wholeText(1, most).default(20).describe(`Items a page, at most ${most}`),
 });
 
+/** The page that is asked for of a list that is at hand as a whole. */
+export const pageOf = <T>(items: readonly T[], { page, limit }: { page: number; limit: number }): T[] => items.slice((page - 1) * limit, page * limit);
+
 export const flagField = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 const dateText = z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: 'must be a date (YYYY-MM-DD) or an ISO 8601 time' });

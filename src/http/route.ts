@@ -83,6 +83,8 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   access: Access;
   limit: LimitScope;
   query?: Query;
+  /** Whatever stands in the query is passed over: probes and browsers add what they like. Elsewhere unknown fields are refused. */
+  bearsAnyQuery?: boolean;
   body?: Body;
   /** A body may be left out altogether. */
   isBodyOptional?: boolean;

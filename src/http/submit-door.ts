@@ -81,6 +81,8 @@ const lengthPattern = /^\d{1,7}$/;
 
 /** The headers that count; undefined when there is anything unusual about them, which the general way knows better. */
 function readHead(req: HttpRequest): Head | undefined {
+  // A query has nothing to say here.
+  if (req.getQuery()) return undefined;
   let [contentType, contentLength, idempotencyKey, surveyToken, forwardedFor, origin, requestId, host]: (string | undefined)[] = [];
   let isUsual = true;
   const once = (known: string | undefined, value: string): string => {

@@ -40,6 +40,14 @@ describe('responses that the response store cannot read', () => {
       return letters;
     });
     assert.ok(before[0].reason.length > 0);
+    const { body } = await admin.call('GET', '/dead-letters?page=1&limit=1');
+    assert.deepEqual([body.data.length, body.pagination.page, body.pagination.limit], [1, 1, 1]);
+    assert.ok(body.pagination.total >= 1);
+    assert.deepEqual((await admin.get(`/dead-letters?limit=1&page=${body.pagination.total + 1}`)), []);
+    const pages: any[] = [];
+    for (let page = 1; page <= body.pagination.total; page += 1) pages.push(...(await admin.get(`/dead-letters?limit=1&page=${page}`)));
+    assert.deepEqual(pages, await admin.get('/dead-letters?limit=100'));
+    for (const query of ['limit=0', 'page=0', 'zz=1']) assert.equal((await admin.call('GET', `/dead-letters?${query}`)).status, 400, query);
     assert.ok((await admin.post('/dead-letters/replay')).revived >= 1);
     await eventually(async () => {
       const [letter] = await mine();

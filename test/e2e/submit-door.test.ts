@@ -32,6 +32,14 @@ describe('the short way of a submission', () => {
     return { status, shown, headers: [...headers].map(([name, value]) => `${name}: ${changing.test(name) ? 'any' : value}`) };
   }
 
+  it('is left to the general way by a call with a query, which is refused', async () => {
+    const { id, questionId } = await survey();
+    const body = { answers: [{ questionId, textValue: 'word' }] };
+    const refused = await admin.call('POST', `/responses/surveys/${id}/submit?x=1`, { body });
+    assert.deepEqual([refused.status, refused.body.details], [400, [{ path: 'x', message: 'this field is not known' }]]);
+    assert.equal((await admin.call('POST', `/responses/surveys/${id}/submit?`, { body })).status, 201);
+  });
+
   it('gives the same replies as the general way, to good and bad calls', async () => {
     const { id, questionId } = await survey();
     const hidden = await survey({ visibility: 'PRIVATE' });

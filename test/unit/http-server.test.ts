@@ -19,7 +19,7 @@ const api: Route[] = [
   route({ ...common, method: 'GET', path: '/edited', access: { kind: 'editor' }, handle: async () => ok(null) }),
   route({ ...common, method: 'GET', path: '/broken', handle: async () => { throw new Error('a query that must not be shown'); } }),
 ];
-const root: Route[] = [route({ ...common, method: 'GET', path: '/well', limit: 'none', handle: async () => ok('well') })];
+const root: Route[] = [route({ ...common, method: 'GET', path: '/well', limit: 'none', bearsAnyQuery: true, handle: async () => ok('well') })];
 
 /** Says exactly these bytes to the server, and gives all that comes back until it closes or has been quiet. */
 function say(port: number, text: string): Promise<string> {
@@ -79,6 +79,17 @@ describe('the server', () => {
     }
     assert.equal((await call('PUT', '/api/v1/things', { body: '{}', headers: json })).status, 404);
     assert.equal((await call('PATCH', `/api/v1/things/${id}`, { body: '{}', headers: json })).status, 404);
+  });
+
+  it('refuses what it does not know in a query, wherever the query stands', async () => {
+    for (const [method, path] of [['GET', '/things'], ['GET', `/things/${id}`], ['POST', `/things/${id}/open`], ['POST', `/things/${id}/close`], ['HEAD', `/things/${id}`]] as const) {
+      const refused = await call(method, `/api/v1${path}?zz=1`);
+      assert.equal(refused.status, 400, path);
+      if (method !== 'HEAD') assert.deepEqual(refused.body.details, [{ path: 'zz', message: 'this field is not known' }], path);
+      assert.equal((await call(method, `/api/v1${path}?`)).status, path.endsWith('/open') || path.endsWith('/close') || method !== 'POST' ? 200 : 201, path);
+    }
+    assert.equal((await call('DELETE', `/api/v1/things/${id}?zz=1`, { headers: admin })).status, 400);
+    assert.equal((await call('GET', '/well?at=1')).status, 200);
   });
 
   it('treats a malformed id like an unknown one', async () => {

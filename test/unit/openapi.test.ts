@@ -50,6 +50,15 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('pages everything that is a list', () => {
+    const lists = [...api, ...root].filter(({ method, reply }) => method === 'GET' && reply instanceof z.ZodArray);
+    assert.ok(lists.length > 8);
+    for (const { method, path, query, isPaged } of lists) {
+      assert.equal(isPaged, true, `${method} ${path}`);
+      for (const wrong of [{ limit: '0' }, { limit: '1001' }, { page: '0' }, { zz: '1' }]) assert.equal(query?.safeParse(wrong).success, false, `${method} ${path} ${JSON.stringify(wrong)}`);
+    }
+  });
+
   it('names every parameter of a path, and only those', () => {
     for (const { name, path, operation } of operations) {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter);

@@ -35,7 +35,7 @@ function callerCodes(route: Route): ProblemCode[] {
 function inputCodes(route: Route): ProblemCode[] {
   const codes: ProblemCode[] = [];
   const takesBody = route.method === 'POST' || route.method === 'PUT';
-  if (route.query || takesBody) codes.push('VALIDATION_ERROR');
+  if (route.bearsAnyQuery !== true) codes.push('VALIDATION_ERROR');
   if (takesBody) codes.push('PAYLOAD_TOO_LARGE');
   if (takesBody && (route.body || route.bodyKind === 'stream')) codes.push('UNSUPPORTED_MEDIA_TYPE');
   return codes;

@@ -9,7 +9,8 @@ import type { ProviderName } from '../../settings.ts';
 import type { AiSettingsStore } from '../../stores/postgres/ai-settings.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { Guard } from '../../webhooks/guard.ts';
-import { ok, route, type Route } from '../route.ts';
+import { pageFields, pageOf } from '../query.ts';
+import { ok, page, route, type Route } from '../route.ts';
 import { providerSchema, providerSettingsSchema, providerTestSchema } from '../schemas/ai.ts';
 
 export interface AiSettingsRoutesDeps extends Pick<Ai, 'find' | 'providers'> {
@@ -36,8 +37,9 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
   return [
     route({
       ...common, method: 'GET', path: '/ai/settings', summary: 'List the AI providers and how they are set up',
-      description: 'Keys are shown by their last four characters. What is entered here goes before the environment.', reply: z.array(providerSettingsSchema), replyStatus: 200,
-      handle: async () => ok(await Promise.all(providerNames.map(present))),
+      description: 'Keys are shown by their last four characters. What is entered here goes before the environment.', query: z.strictObject(pageFields(100)),
+      reply: z.array(providerSettingsSchema), replyStatus: 200, isPaged: true,
+      handle: async ({ query }) => page(await Promise.all(pageOf(providerNames, query).map(present)), { ...query, total: providerNames.length }),
     }),
     route({
       ...common, method: 'PUT', path: '/ai/settings/{provider}', summary: 'Set an AI provider up', body, reply: providerSettingsSchema, replyStatus: 200,

@@ -1,16 +1,19 @@
 import { z } from 'zod';
 import type { Shard } from '../../stores/redis/shards.ts';
 import type { DeadLetter, Stream } from '../../stores/redis/stream.ts';
-import { ok, route, type Route } from '../route.ts';
+import { pageFields } from '../query.ts';
+import { ok, page, route, type Route } from '../route.ts';
 
 export interface DeadLetterRoutesDeps {
-  stream: Pick<Stream, 'deadLetters' | 'revive'>;
+  stream: Pick<Stream, 'deadLetters' | 'deadLetterCount' | 'revive'>;
   shards: readonly Shard[];
   /** Tells who did it. */
   record(actorId: string, revived: number): void;
 }
 
-const shownAtMost = 1000;
+/** Of a shard, by one call. */
+const revivedAtMost = 1000;
+const readAtOnce = 200;
 
 const deadLetterSchema = z
   .strictObject({ id: z.string(), shard: z.number(), surveyId: z.string().nullable(), responseId: z.string().nullable(), reason: z.string() })
@@ -18,26 +21,58 @@ const deadLetterSchema = z
 
 /** Accepted responses that ClickHouse refused: kept apart so that they hold up no others, and put back once the cause is gone. */
 export function deadLetterRoutes({ stream, shards, record }: DeadLetterRoutesDeps): Route[] {
-  const lettersOf = async (shard: Shard) => (await stream.deadLetters(shard, shownAtMost)).map((letter) => ({ shard, letter }));
-  const all = async () => (await Promise.all(shards.map(lettersOf))).flat();
+  const oldestOf = async (shard: Shard) => (await stream.deadLetters(shard, { count: revivedAtMost })).map((letter) => ({ shard, letter }));
+  const oldest = async () => (await Promise.all(shards.map(oldestOf))).flat();
   return [
     route({
       method: 'GET', path: '/dead-letters', tag: 'Service', summary: 'Accepted responses that could not be stored',
-      access: { kind: 'admin' }, limit: 'api', reply: z.array(deadLetterSchema), replyStatus: 200,
-      handle: async () => ok((await all()).map(({ shard, letter }) => ({ id: letter.id, shard: shard.index, ...namesIn(letter), reason: letter.reason }))),
+      description: 'Shard after shard, the oldest first.',
+      access: { kind: 'admin' }, limit: 'api', query: z.strictObject(pageFields(100)), reply: z.array(deadLetterSchema), replyStatus: 200, isPaged: true,
+      handle: async ({ query }) => {
+        const { items, total } = await listLetters(stream, shards, query);
+        return page(items.map(({ shard, letter }) => ({ id: letter.id, shard: shard.index, ...namesIn(letter), reason: letter.reason })), { ...query, total });
+      },
     }),
     route({
       method: 'POST', path: '/dead-letters/replay', tag: 'Service', summary: 'Put dead letters back into the stream',
-      description: 'Each is tried once more; what still cannot be stored comes back here.',
+      description: `Each is tried once more; what still cannot be stored comes back here. At most the oldest ${revivedAtMost} of every shard: call again for more.`,
       access: { kind: 'admin' }, limit: 'api', reply: z.strictObject({ revived: z.number() }), replyStatus: 200,
       handle: async ({ principal }) => {
-        const letters = await all();
+        const letters = await oldest();
         for (const { shard, letter } of letters) await stream.revive(shard, letter, { count: linesIn(letter), codeColumns: codePositionsIn(letter), surveyIds: [namesIn(letter).surveyId ?? ''] });
         record(principal.userId, letters.length);
         return ok({ revived: letters.length });
       },
     }),
   ];
+}
+
+interface Found {
+  shard: Shard;
+  letter: DeadLetter;
+}
+
+/** One page over all shards. A shard can be counted but not entered at a place, so what lies before the page is read and let go. */
+async function listLetters(stream: DeadLetterRoutesDeps['stream'], shards: readonly Shard[], { page, limit }: { page: number; limit: number }): Promise<{ items: Found[]; total: number }> {
+  const items: Found[] = [];
+  let [total, skip] = [0, (page - 1) * limit];
+  for (const shard of shards) {
+    const count = await stream.deadLetterCount(shard);
+    total += count;
+    if (skip >= count) {
+      skip -= count;
+      continue;
+    }
+    let after: string | undefined;
+    while (items.length < limit) {
+      const letters = await stream.deadLetters(shard, { count: readAtOnce, after });
+      if (letters.length === 0) break;
+      after = letters.at(-1)?.id;
+      for (const letter of letters.slice(skip, skip + limit - items.length)) items.push({ shard, letter });
+      skip = Math.max(0, skip - letters.length);
+    }
+  }
+  return { items, total };
 }
 
 const idPattern = '([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})';

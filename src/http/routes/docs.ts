@@ -26,14 +26,14 @@ export function docsRoutes(): Route[] {
   const load = loader();
   const page = (path: string, folder: string) =>
     route({
-      ...common, path, summary: 'The reference as a page', limit: 'none', replyMediaType: 'text/html',
+      ...common, path, summary: 'The reference as a page', limit: 'none', bearsAnyQuery: true, replyMediaType: 'text/html',
       handle: async () => asset({ mediaType: 'text/html; charset=utf-8', bytes: pageBytes(folder) }, [['content-security-policy', policy], ['referrer-policy', 'no-referrer']]),
     });
   return [
     page('/docs', 'docs/'),
     page('/docs/', ''),
     route({
-      ...common, path: '/docs/{file}', summary: 'A file of the reference page', limit: 'none',
+      ...common, path: '/docs/{file}', summary: 'A file of the reference page', limit: 'none', bearsAnyQuery: true,
       handle: async ({ params }) => asset(load(params['file'] ?? '')),
     }),
   ];

@@ -32,7 +32,7 @@ export function healthRoutes(deps: HealthRoutesDeps): DescribedRoute[] {
 function liveRoute(): Route {
   return route({
     method: 'GET', path: '/health/live', tag: 'Service', summary: 'Whether the process runs', description: 'Asks nothing of any store: a reply at all means yes.',
-    access: { kind: 'public' }, limit: 'none', reply: z.strictObject({ status: z.literal('live') }), replyStatus: 200,
+    access: { kind: 'public' }, limit: 'none', bearsAnyQuery: true, reply: z.strictObject({ status: z.literal('live') }), replyStatus: 200,
     handle: async () => ok({ status: 'live' }),
   });
 }
@@ -45,7 +45,7 @@ function readyRoute(deps: HealthRoutesDeps): Route {
     description:
       `Ready means that the intake has a submission on disk within ${patienceMs} ms and has room, and that the service is not stopping. What can be missing meanwhile (the response store, the control plane, AI) is named in ` +
       '`degraded`. Otherwise 503 SERVICE_UNAVAILABLE with the same fields in `details`. The stores are asked at most twice a second.',
-    access: { kind: 'public' }, limit: 'none', reply: healthSchema, replyStatus: 200,
+    access: { kind: 'public' }, limit: 'none', bearsAnyQuery: true, reply: healthSchema, replyStatus: 200,
     handle: async () => {
       const found = await look();
       const checks = { ...found, running: deps.isDraining() ? 'failed' : 'ok', room: deps.pressure() ? 'failed' : 'ok' } as const;

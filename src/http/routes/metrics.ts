@@ -20,7 +20,7 @@ export function metricsRoute({ figures, authenticate, limits }: MetricsRouteDeps
     method: 'GET', path: '/metrics', tag: 'Service', summary: 'Figures for Prometheus',
     description:
       'What the service does, summed over all its processes; what each of them needs for it (memory, processor time, event-loop delay) with its name in the label `process`. Open to callers on this machine (a loopback address at the socket, and no sign of a proxy in the headers), and to an ADMIN’s token or API key from anywhere. Others get UNAUTHORIZED without a valid token and FORBIDDEN with one of another role.',
-    access: { kind: 'public' }, limit: 'none', reply: null, replyMediaType: 'text/plain', replyStatus: 200,
+    access: { kind: 'public' }, limit: 'none', bearsAnyQuery: true, reply: null, replyMediaType: 'text/plain', replyStatus: 200,
     handle: async (call) => {
       if (!isLocal(call)) await assertAdmin(call, authenticate, limits);
       return { kind: 'text', status: 200, text: await figuresText(await figures()), mediaType: figuresMediaType, headers: [['cache-control', 'no-store']] };

@@ -5,7 +5,8 @@ import { notFound, validationProblem } from '../../errors.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { wordingHash, type TranslationStore } from '../../stores/postgres/translations.ts';
-import { ok, route, type Route } from '../route.ts';
+import { pageFields, pageOf } from '../query.ts';
+import { ok, page, route, type Route } from '../route.ts';
 import { translationListItemSchema, translationSchema } from '../schemas/surveys.ts';
 
 export interface TranslationRoutesDeps {
@@ -34,11 +35,13 @@ export function translationRoutes(deps: TranslationRoutesDeps): Route[] {
   const { surveys, translations } = deps;
   return [
     route({
-      ...common, method: 'GET', path: '/surveys/{id}/translations', summary: 'List the languages of a survey', access: read, reply: z.array(translationListItemSchema), replyStatus: 200,
+      ...common, method: 'GET', path: '/surveys/{id}/translations', summary: 'List the languages of a survey', access: read,
+      query: z.strictObject(pageFields(100)), reply: z.array(translationListItemSchema), replyStatus: 200, isPaged: true,
       description: 'The survey’s own language first.',
-      handle: async ({ survey }) => {
+      handle: async ({ survey, query }) => {
         const others = (await translations.languages(survey.id)).filter((language) => language !== survey.language);
-        return ok([survey.language, ...others].map((language, index) => ({ language, direction: directionOf(language), isOwn: index === 0 })));
+        const all = [survey.language, ...others].map((language, index) => ({ language, direction: directionOf(language), isOwn: index === 0 }));
+        return page(pageOf(all, query), { ...query, total: all.length });
       },
     }),
     route({

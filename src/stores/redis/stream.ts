@@ -103,8 +103,10 @@ export function createStream(plain: Redis) {
       const [length, lag, oldest] = await redis.shardState(shard.stream, shard.prefix);
       return { length, lag, oldestMs: oldest === '' ? undefined : Number(oldest.split('-')[0]) };
     },
-    async deadLetters(shard: Shard, count: number): Promise<DeadLetter[]> {
-      const found: unknown = await redis.callBuffer('XRANGE', `${shard.prefix}dead`, '-', '+', 'COUNT', String(count));
+    deadLetterCount: (shard: Shard): Promise<number> => redis.xlen(`${shard.prefix}dead`),
+    /** The oldest, or those that follow the one with the id `after`. */
+    async deadLetters(shard: Shard, { count, after }: { count: number; after?: string | undefined }): Promise<DeadLetter[]> {
+      const found: unknown = await redis.callBuffer('XRANGE', `${shard.prefix}dead`, after === undefined ? '-' : `(${after}`, '+', 'COUNT', String(count));
       if (!Array.isArray(found)) return [];
       return found.map((item: unknown) => {
         const { id, fields } = readFields(item);
