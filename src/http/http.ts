@@ -27,6 +27,7 @@ import { createRootRoutes } from './root-routes.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { docsRoutes, openApiRoute } from './routes/docs.ts';
 import { analyticsRoutes } from './routes/analytics.ts';
+import { crosstabRoute } from './routes/crosstab.ts';
 import { erasureRoutes } from './routes/erasure.ts';
 import { exportRoutes } from './routes/exports.ts';
 import { publicRoutes } from './routes/public.ts';
@@ -119,7 +120,8 @@ function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limi
       stream: stores.stream, shards: stores.shards.all,
       record: (actorId, revived) => void people.audit.record({ actor: { userId: actorId, keyId: null }, action: 'dead-letters.replayed', objectKind: 'service', objectId: 'intake', details: { revived } }),
     }),
-    ...analyticsRoutes({ totals, crosstab, surveys, findings: stores.findings }),
+    ...analyticsRoutes({ totals, surveys, findings: stores.findings }),
+    crosstabRoute({ crosstab, surveys, findings: stores.findings }),
     ...exportRoutes({ exports: stores.exports, files: stores.exportFiles, surveys, findings: stores.findings, now, newId: id }),
     ...publicRoutes({ actors, translations: stores.translations, now }),
     ...translationRoutes({ surveys, translations: stores.translations, audit: people.audit, now }),

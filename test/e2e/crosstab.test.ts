@@ -7,10 +7,14 @@ import { startService, type RunningService } from '../support/service.ts';
 /** Respondents by row (a, b) and column (x, y, z). */
 const crossed = [[18, 2, 5], [3, 17, 5]];
 
+/** What the nth respondent of a cell weighs: the first gives no number and the second none that can be used, others 3, 0.5, 3, 0.5 … */
+const weightsOf = (n: number): number[] => (n === 0 ? [] : [n === 1 ? -1 : n % 2 === 0 ? 3 : 0.5]);
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
+
 describe('a crosstab', () => {
   let service: RunningService;
   let admin: Client;
-  let survey: { id: string; rows: string; columns: string };
+  let survey: { id: string; rows: string; columns: string; weight: string };
   const ask = (fields: Record<string, unknown> = {}) => admin.post(`/analytics/surveys/${survey.id}/crosstab`, { questionId1: survey.rows, questionId2: survey.columns, ...fields });
   const refusal = async (fields: Record<string, unknown>) => {
     const { status, body } = await admin.call('POST', `/analytics/surveys/${survey.id}/crosstab`, { body: { questionId1: survey.rows, questionId2: survey.columns, ...fields } });
@@ -24,13 +28,16 @@ describe('a crosstab', () => {
     const { id } = await admin.create('/surveys', { title: 'Crossed' });
     const question = (body: Record<string, unknown>) => admin.create(`/surveys/${id}/questions`, body);
     const choice = (...values: string[]) => question({ type: 'DROPDOWN', text: 'Which?', options: values.map((value) => ({ text: value.toUpperCase(), value })) });
-    const [rows, columns] = [await choice('a', 'b'), await choice('x', 'y', 'z')];
+    const [rows, columns, weight] = [await choice('a', 'b'), await choice('x', 'y', 'z'), await question({ type: 'NUMBER', text: 'How many live there?' })];
     await admin.post(`/surveys/${id}/publish`);
-    survey = { id, rows: rows.id, columns: columns.id };
+    survey = { id, rows: rows.id, columns: columns.id, weight: weight.id };
     for (const [r, line] of crossed.entries())
       for (const [c, count] of line.entries())
         for (let n = 0; n < count; n += 1)
-          await admin.submit(id, { answers: [{ questionId: rows.id, optionId: rows.options[r].id }, { questionId: columns.id, optionId: columns.options[c].id }] });
+          await admin.submit(id, {
+            answers: [{ questionId: rows.id, optionId: rows.options[r].id }, { questionId: columns.id, optionId: columns.options[c].id }, ...weightsOf(n).map((numberValue) => ({ questionId: weight.id, numberValue }))],
+            metadata: { panel: n % 2 === 0 ? '0.5' : 'unknown' },
+          });
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 50));
   });
   after(async () => {
@@ -46,5 +53,32 @@ describe('a crosstab', () => {
     assert.deepEqual(await over({ correction: 'fdr', significance: 0.95 }), await over());
     for (const significance of [0.05, 1, 95, '0.95', null]) assert.deepEqual(await refusal({ significance }), ['significance'], String(significance));
     assert.deepEqual(await refusal({ correction: 'holm' }), ['correction']);
+  });
+
+  it('is weighted by the answers to a question, and counts who cannot be', async () => {
+    const weights = crossed.map((line) => line.map((count) => Array.from({ length: Math.max(0, count - 2) }, (_, n) => weightsOf(n + 2)[0] ?? 0)));
+    const table = await ask({ weightQuestionId: survey.weight });
+    const all = weights.flat(2);
+    assert.deepEqual([table.total, table.unweightable, table.weightedTotal], [all.length, 50 - all.length, sum(all)]);
+    assert.ok(Math.abs(table.effectiveBase - sum(all) ** 2 / sum(all.map((weight) => weight ** 2))) < 1e-9);
+    assert.deepEqual(table.cells.map((line: any[]) => line.map(({ count, weightedCount }) => [count, weightedCount])), weights.map((line) => line.map((cell) => [cell.length, sum(cell)])));
+    const x = weights.flatMap((line) => line[0] ?? []);
+    assert.deepEqual([table.columns[0].total, table.columns[0].weightedTotal], [x.length, sum(x)]);
+    assert.ok(Math.abs(table.cells[0][0].columnPercent - (100 * sum(weights[0]?.[0] ?? [])) / sum(x)) < 1e-9);
+  });
+
+  it('is weighted by numbers in the metadata', async () => {
+    const table = await ask({ weightMetadataKey: 'panel' });
+    assert.deepEqual(table.cells.map((line: any[]) => line.map(({ count }) => count)), [[9, 1, 3], [2, 9, 3]]);
+    assert.deepEqual([table.total, table.weightedTotal, table.effectiveBase, table.unweightable], [27, 13.5, 27, 23]);
+    const nobody = await ask({ weightMetadataKey: 'nowhere' });
+    assert.deepEqual([nobody.total, nobody.weightedTotal, nobody.effectiveBase, nobody.unweightable, nobody.chiSquare.statistic], [0, 0, 0, 50, null]);
+  });
+
+  it('refuses weights that are none', async () => {
+    for (const weightQuestionId of [survey.rows, survey.id, '']) assert.deepEqual(await refusal({ weightQuestionId }), ['weightQuestionId']);
+    assert.deepEqual(await refusal({ weightQuestionId: survey.rows, questionId2: 'nobody' }), ['questionId2', 'weightQuestionId']);
+    assert.deepEqual(await refusal({ weightQuestionId: survey.weight, weightMetadataKey: 'panel' }), ['weightMetadataKey']);
+    assert.deepEqual(await refusal({ weightMetadataKey: '' }), ['weightMetadataKey']);
   });
 });

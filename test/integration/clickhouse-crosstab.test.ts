@@ -114,3 +114,20 @@ test('a weight may stand in the metadata, under any key', async () => {
   const { weighted, total } = await crosstab.countCrosstab({ surveyId, rows: single(0, 1), columns: single(1, 1), weight: { kind: 'metadata', key } });
   assert.deepEqual([total, weighted?.total, weighted?.unweightable], [1, { weight: 1.5, squares: 2.25 }, 3]);
 });
+
+test('a weight too great or too small to be squared is none', async () => {
+  const surveyId = await given([1e-12, 1e12, 0.9e-12, 1.1e12, 1e300].map((weight) => ({ codes: [1, 1], numbers: [weight] })));
+  const { weighted } = await crosstab.countCrosstab({ surveyId, rows: single(0, 1), columns: single(1, 1), weight: { kind: 'number', slot: 0, presence: 0 } });
+  assert.deepEqual([weighted?.total, weighted?.unweightable], [{ weight: 1e12, squares: 1e24 }, 3]);
+});
+
+test('a weight that was changed leaves nothing of the old one behind', async () => {
+  const surveyId = newId();
+  const responseId = newId();
+  await database.store([responseLine({ surveyId, responseId, codes: [1, 1], numbers: [1e12], isComplete: false }), responseLine({ surveyId, codes: [1, 1], numbers: [0.1] })]);
+  await database.store([responseLine({ surveyId, responseId, version: 2, codes: [1, 1], numbers: [0.2] })]);
+  const { weighted, total } = await crosstab.countCrosstab({ surveyId, rows: single(0, 1), columns: single(1, 1), weight: { kind: 'number', slot: 0, presence: 0 } });
+  const { weight = 0, squares = 0 } = weighted?.total ?? {};
+  assert.equal(total, 2);
+  assert.ok(Math.abs(weight - 0.3) < 1e-12 && Math.abs(squares - 0.05) < 1e-12, `${weight} and ${squares}`);
+});

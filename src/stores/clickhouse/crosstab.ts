@@ -8,7 +8,7 @@ import { dimensionWords } from './query/dimension.ts';
 import { text, whole } from './query/literals.ts';
 import { columnNames, conditionsOf, existingColumns, selectionSlots, slotsOf, type ColumnOf, type Condition, type DateRange } from './query/selection.ts';
 
-/** What a response weighs: a number of its answers, or a number written in its metadata. Usable if finite and above 0. */
+/** What a response weighs: a number of its answers, or a number written in its metadata. Usable from 1e-12 to 1e12: the squares of others are no good figures. */
 export type Weight = { kind: 'number'; slot: number; presence: number } | { kind: 'metadata'; key: string };
 
 export interface CrosstabQuery extends DateRange {
@@ -40,7 +40,9 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
         clickhouse, surveyId: query.surveyId, conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')), timeoutMs: countTimeoutMs,
         columns: ['is_complete', 'numbers', 'metadata', ...existingColumns(slots, columnOf)],
       };
-      const { rows } = await runScans(scope, [{ isAdditive: true, statement: (source) => crosstabStatement(query, source, { columnOf, findings: clickhouse.table('findings') }) }]);
+      // Sums of weights with superseded ones subtracted again would keep their rounding.
+      const isAdditive = query.weight === undefined;
+      const { rows } = await runScans(scope, [{ isAdditive, statement: (source) => crosstabStatement(query, source, { columnOf, findings: clickhouse.table('findings') }) }]);
       const cells = sumCells(rows[0] ?? []);
       return { ...collectCounts(cells), ...(query.weight ? { weighted: collectWeights(cells) } : {}) };
     },
@@ -78,13 +80,15 @@ function crosstabStatement({ surveyId, rows, columns, weight }: CrosstabQuery, s
     GROUP BY row, column`;
 }
 
+const isUsable = 'value >= 1e-12 AND value <= 1e12';
+
 function weightTerms(weight: Weight | undefined, columnOf: ColumnOf): { value: string; isUsable: string } {
   if (weight === undefined) return { value: '1', isUsable: '1' };
   if (weight.kind === 'metadata') {
     const value = `ifNull(toFloat64OrNull(trim(metadata[${text(weight.key)}])), 0)`;
-    return { value, isUsable: 'isFinite(value) AND value > 0' };
+    return { value, isUsable };
   }
-  return { value: `numbers[${whole(weight.slot + 1)}]`, isUsable: `${columnOf(weight.presence)} != 0 AND isFinite(value) AND value > 0` };
+  return { value: `numbers[${whole(weight.slot + 1)}]`, isUsable: `${columnOf(weight.presence)} != 0 AND ${isUsable}` };
 }
 
 /** One row a cell: what is superseded has been subtracted. */

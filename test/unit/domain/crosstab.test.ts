@@ -119,6 +119,34 @@ describe('a crosstab', () => {
     assert.deepEqual(over({ correction: 'fdr' }), over());
   });
 
+  it('with weights shows their sums beside the counts, and compares columns by effective bases', () => {
+    // Weights by cell: a×x 1, 2; b×x 1; a×y 1, 1; b×y 2, 2, 2.
+    const weighted = (significance?: number) => interpretCrosstab({
+      rows: { categories: categories('a', 'b'), source }, columns: { categories: categories('x', 'y'), source },
+      cells: [{ row: 1, column: 1, count: 2 }, { row: 2, column: 1, count: 1 }, { row: 1, column: 2, count: 2 }, { row: 2, column: 2, count: 3 }],
+      rowTotals: new Map([[1, 4], [2, 4]]), columnTotals: new Map([[1, 3], [2, 5]]), total: 8,
+      weighted: {
+        cells: [{ row: 1, column: 1, weight: 3, squares: 5 }, { row: 2, column: 1, weight: 1, squares: 1 }, { row: 1, column: 2, weight: 2, squares: 2 }, { row: 2, column: 2, weight: 6, squares: 12 }],
+        rowTotals: new Map([[1, { weight: 5, squares: 7 }], [2, { weight: 7, squares: 13 }]]), columnTotals: new Map([[1, { weight: 4, squares: 6 }], [2, { weight: 8, squares: 14 }]]),
+        total: { weight: 12, squares: 20 }, unweightable: 4,
+      },
+    }, { significance });
+    const table = weighted();
+    assert.deepEqual(table.cells[0]?.[0], { count: 2, weightedCount: 3, rowPercent: 60, columnPercent: 75, totalPercent: 25, significantOver: [] });
+    assert.deepEqual(table.columns, [{ value: 'x', text: 'X', total: 3, weightedTotal: 4, effectiveBase: 16 / 6 }, { value: 'y', text: 'Y', total: 5, weightedTotal: 8, effectiveBase: 64 / 14 }]);
+    assert.deepEqual([table.total, table.weightedTotal, table.effectiveBase, table.unweightable], [8, 12, 144 / 20, 4]);
+    // (3·6 − 2·1)² · 12 / (5·7·4·8)
+    isNear(table.chiSquare.statistic, (16 ** 2 * 12) / (5 * 7 * 4 * 8), 1e-12);
+    isNear(table.cramersV, Math.sqrt(16 ** 2 / (5 * 7 * 4 * 8)), 1e-12);
+    // 75 % of 2.67 against 25 % of 4.57: z = 1.309, p = 0.190; of the weights themselves it would be 0.098.
+    assert.deepEqual(weighted(0.8).cells[0]?.[0]?.significantOver, ['y']);
+    assert.deepEqual(weighted(0.85).cells[0]?.[0]?.significantOver, []);
+  });
+
+  it('without weights has no word of unweightable responses', () => {
+    assert.ok(!('unweightable' in interpretCrosstab({ rows: { categories: categories('a'), source }, columns: { categories: categories('x'), source }, cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0 })));
+  });
+
   it('with too many pairs of columns has no comparisons, and is refused where they are asked for', () => {
     const wide = { categories: categories(...Array.from({ length: 1500 }, (_, index) => `c${index}`)), source };
     const given = { rows: { categories: categories('a'), source }, columns: wide, cells: [{ row: 1, column: 1, count: 50 }], rowTotals: new Map([[1, 50]]), columnTotals: new Map(wide.categories.map(({ code }) => [code, 50])), total: 50 };

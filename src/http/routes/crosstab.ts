@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { interpretCrosstab } from '../../domain/crosstab.ts';
+import { registry } from '../../domain/questions/registry.ts';
+import { corrections } from '../../domain/significance.ts';
+import { visibleQuestions, type SurveyWithQuestions } from '../../domain/survey.ts';
+import { notFound, validationProblem, type Finding } from '../../errors.ts';
+import type { CrosstabStore, Weight } from '../../stores/clickhouse/crosstab.ts';
+import type { FindingStore } from '../../stores/findings.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { endField, invertedMessage, isInverted, startField } from '../query.ts';
+import { ok, route, type Route } from '../route.ts';
+import { crosstabSchema } from '../schemas/analytics.ts';
+import { conditionsOf, dimensionOf, filterText } from '../variables.ts';
+
+export interface CrosstabRouteDeps {
+  crosstab: CrosstabStore;
+  surveys: Pick<SurveyStore, 'load'>;
+  findings: Pick<FindingStore, 'named'>;
+}
+
+const crosstabBody = z
+  .strictObject({
+    questionId1: z.string().describe('The question in the rows; after an analysis by AI also `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId`'),
+    questionId2: z.string().describe('The question in the columns; or a finding, as in the rows'),
+    rowId1: z.string().optional().describe('MATRIX: the row; RANKING: the item'),
+    rowId2: z.string().optional(),
+    filters: z.array(filterText).max(20).default([]).describe('As `filter` of the statistics'),
+    startDate: startField.optional(),
+    endDate: endField.optional(),
+    isComplete: z.boolean().optional(),
+    weightQuestionId: z.string().optional().describe('A NUMBER question: every response weighs its answer'),
+    weightMetadataKey: z.string().min(1).max(100).optional().describe('A key of `metadata`: every response weighs the number that stands there. Not beside `weightQuestionId`'),
+    significance: z.number().min(0.5).lt(1).optional().describe('Level of confidence from which on `significantOver` names a column; 0.95 (p < 0.05) if not given'),
+    correction: z.enum(corrections).optional().describe('For the many comparisons of a row: `bonferroni`, or `fdr` (Benjamini–Hochberg); none if not given'),
+  })
+  .refine((body) => !isInverted(body), invertedMessage)
+  .refine((body) => body.weightQuestionId === undefined || body.weightMetadataKey === undefined, { path: ['weightMetadataKey'], message: 'must not stand beside weightQuestionId' });
+
+const description = [
+  'Counts the responses that answered both questions. Chi-square is Pearson’s without Yates’ correction, over the counts shown; empty rows and columns are left out of it.',
+  '`significantOver` compares each column percentage of a row with the others by a two-sided z-test with pooled variance, over all who are in either column; columns without respondents, and pairs with nobody or everybody in the row, are not compared. ' +
+    'A correction takes all pairs of columns of one row for a family. Columns of a question with several answers share respondents; the test takes them for separate people, which names rather too few.',
+  'With a weight, `weightedCount`, `weightedTotal`, percentages, chi-square and Cramér’s V are of sums of weights, and columns are compared by their effective bases, (Σw)² / Σw²; `count` and `total` stay unweighted. ' +
+    'A weight is usable from 1e-12 to 1e12; responses without one are in no figure but `unweightable`. Weights are not rescaled: chi-square grows with their size, so let them average one.',
+].join('\n\n');
+
+export function crosstabRoute({ crosstab, surveys, findings: store }: CrosstabRouteDeps): Route {
+  return route({
+    method: 'POST', path: '/analytics/surveys/{surveyId}/crosstab', tag: 'Analytics', summary: 'Cross two questions', description,
+    access: { kind: 'survey', right: 'read', by: 'surveyId' }, limit: 'api', body: crosstabBody, reply: crosstabSchema, replyStatus: 200,
+    handle: async ({ params, body }) => {
+      const survey = await surveys.load(params['surveyId'] ?? '');
+      if (!survey) throw notFound('survey');
+      const findings: Finding[] = [];
+      const scope = { survey, known: await store.named(survey.id, [body.questionId1, body.questionId2, ...body.filters]) };
+      const rows = dimensionOf(scope, { id: body.questionId1, row: body.rowId1, path: 'questionId1' }, findings);
+      const columns = dimensionOf(scope, { id: body.questionId2, row: body.rowId2, path: 'questionId2' }, findings);
+      const weight = weightOf(survey, body, findings);
+      if (!rows || !columns || findings.length > 0) throw validationProblem(findings);
+      const { startDate, endDate, isComplete } = body;
+      const counted = await crosstab.countCrosstab({ surveyId: survey.id, rows, columns, weight, filters: conditionsOf(scope, body.filters, 'filters'), startDate, endDate, isComplete });
+      return ok(interpretCrosstab({ rows, columns, ...counted }, body));
+    },
+  });
+}
+
+function weightOf(survey: SurveyWithQuestions, { weightQuestionId, weightMetadataKey }: z.output<typeof crosstabBody>, findings: Finding[]): Weight | undefined {
+  if (weightMetadataKey !== undefined) return { kind: 'metadata', key: weightMetadataKey };
+  if (weightQuestionId === undefined) return undefined;
+  const question = visibleQuestions(survey).find(({ id }) => id === weightQuestionId);
+  const request = question?.type === 'NUMBER' ? registry.NUMBER.countPlan(question).requests.find(({ kind }) => kind === 'number') : undefined;
+  if (request?.kind === 'number') return { kind: 'number', slot: request.slot, presence: request.presence };
+  findings.push({ path: 'weightQuestionId', message: 'must be a NUMBER question of this survey' });
+  return undefined;
+}
