@@ -20,14 +20,14 @@ const samples: Readonly<Record<string, [string, string, string]>> = {
 };
 const themes = [{ name: 'Breakfast', count: 2, sentiment: 'positive' }, { name: 'Noise', count: 1, sentiment: 'negative' }] as const;
 
-async function report(language: string): Promise<Buffer> {
+async function report(language: string, meanDuration: number | null = 61): Promise<Buffer> {
   const [title, text, option] = samples[language] ?? ['', '', ''];
   const { survey, question } = withQuestion({ ...blankSurvey(), title, language }, { type: 'CHECKBOXES', text, options: [{ text: option }, { text: 'B' }], settings: {} });
   const pieces: Uint8Array[] = [];
   const content: Pick<FileContent, 'survey' | 'createdAt' | 'themes' | 'summarise'> = {
     survey, createdAt: new Date('2026-03-01T10:00:00Z'), themes: async () => themes,
     summarise: async () => ({
-      surveyId: survey.id, totalResponses: 4, completeResponses: 4, completionRate: 100, averageDuration: 61, byDay: [{ date: '2026-03-01', count: 4 }],
+      surveyId: survey.id, totalResponses: 4, completeResponses: 4, completionRate: 100, averageDuration: meanDuration ?? 0, meanDuration, byDay: [{ date: '2026-03-01', count: 4 }],
       questions: [{ question, statistic: interpretQuestion(question, [{ kind: 'bits', counts: [3, 1] }], 4, 4) }],
     }),
   };
@@ -69,6 +69,11 @@ describe('PDF report', { skip }, () => {
     };
     assert.ok((await startOf('de')) < 100);
     for (const language of ['ar', 'he']) assert.ok((await startOf(language)) > 500, language);
+  });
+
+  it('says of a mean duration that there is none, not that it is nought', async () => {
+    const timesOf = async (meanDuration: number | null) => read(await report('en', meanDuration)).match(/\b\d\d:\d\d:\d\d\b/g);
+    assert.deepEqual([await timesOf(null), await timesOf(0), await timesOf(3723)], [null, ['00:00:00'], ['01:02:03']]);
   });
 
   it('makes the same bytes twice', async () => {

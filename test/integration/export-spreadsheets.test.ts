@@ -50,7 +50,7 @@ describe('hostile cells in a spreadsheet program', { skip }, () => {
     const content: Omit<FileContent, 'scan'> = {
       survey, layout: layoutOf(survey, { labels: 'text', columns: [survey.questions[0]?.id ?? ''] }), createdAt: new Date(givenStart), batches: rows.batches(selection, 1), csvLines: (columns) => rows.csvLines(selection, columns, 1),
       themes: async () => [],
-      summarise: async () => ({ surveyId: survey.id, totalResponses: hostile.length, completeResponses: hostile.length, completionRate: 100, averageDuration: 0, byDay: [], questions: [] }),
+      summarise: async () => ({ surveyId: survey.id, totalResponses: hostile.length, completeResponses: hostile.length, completionRate: 100, averageDuration: 0, meanDuration: null, byDay: [], questions: [] }),
     };
     await writer({ ...content, scan: () => rows.batches(selection, 1) }, { write: async (bytes) => void pieces.push(Uint8Array.from(bytes)) });
     return Buffer.concat(pieces);

@@ -18,6 +18,8 @@ export async function summarise(totals: Pick<TotalsStore, 'countSurvey'>, { ques
   const counted = await totals.countSurvey({ ...query, plans });
   return {
     ...surveyHead(counted),
+    /** Seconds; null where no response has a duration. */
+    meanDuration: counted.durationAverageMs === null ? null : counted.durationAverageMs / 1000,
     byDay: counted.byDay,
     questions: questions.map((question) => {
       const found = counted.perQuestion.get(question.id);

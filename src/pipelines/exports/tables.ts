@@ -2,10 +2,10 @@ import { otherCategory } from '../../domain/questions/choice.ts';
 import { otherValue, type ChartKind, type TypeStatistic } from '../../domain/questions/contract.ts';
 import { innerNames, inReadingOrder, outerNames } from '../../domain/questions/reading-order.ts';
 import { registry } from '../../domain/questions/registry.ts';
-import type { Question } from '../../domain/survey.ts';
+import { visibleOptions, type Question } from '../../domain/survey.ts';
 import type { Summary } from './summary.ts';
 
-/** A share of answers: `percent` is of those who answered the question, or its row. */
+/** A share of answers: `percent` is of those who answered the question, or, where a row takes one answer, of those who answered the row. */
 export interface TableCell {
   label: string;
   count: number;
@@ -36,11 +36,14 @@ const keysShown = 40;
 /** Turns a question's statistic into lines of labelled counts, without asking for its type; `other` names the free answers. */
 export function tableOf({ question, statistic }: QuestionSummary, other = otherCategory.text): QuestionTable {
   const { responseCount: answered, skippedCount: skipped, topWords, nps } = statistic;
-  const base = { question, answered, skipped, nps, chart: registry[question.type].chart, figures: figuresOf(question, statistic) };
+  const takesSeveral = question.rows.some((row) => isOfSeveral(question, row.id));
+  // Parts of a whole only where everybody gives one answer.
+  const chart = takesSeveral ? 'bars' : registry[question.type].chart;
+  const base = { question, answered, skipped, nps, chart, figures: figuresOf(question, statistic) };
   if (topWords) return { ...base, heading: 'Word', lines: [{ label: '', cells: topWords.slice(0, wordsShown).map(({ word, count }) => cellOf(word, count, answered)) }] };
   const entries = inReadingOrder(outerNames(question), statistic.distribution);
   const nested = entries.flatMap(([key, value]) => (typeof value === 'number' ? [] : [{ label: lineLabel(question, key), counts: value }]));
-  if (nested.length > 0) return { ...base, heading: question.rows.length > 0 ? 'Answer' : 'Rank', lines: alignedLines(question, nested) };
+  if (nested.length > 0) return { ...base, heading: question.rows.length > 0 ? 'Answer' : 'Rank', lines: alignedLines(question, nested, takesSeveral ? answered : undefined) };
   const cells = entries.flatMap(([key, count]) => (typeof count === 'number' ? [cellOf(answerLabel(question, key, other), count, answered)] : []));
   return { ...base, heading: 'Answer', lines: [{ label: '', cells: cells.length > keysShown ? largest(cells) : cells }] };
 }
@@ -54,14 +57,22 @@ function largest(cells: readonly TableCell[]): TableCell[] {
 }
 
 /** Lines that name different keys (a hidden option shows only where it was chosen) get the same ones. */
-function alignedLines(question: Question, nested: readonly { label: string; counts: Record<string, number> }[]): QuestionTable['lines'] {
+function alignedLines(question: Question, nested: readonly { label: string; counts: Record<string, number> }[], shared: number | undefined): QuestionTable['lines'] {
   const keys = inReadingOrder(innerNames(question), Object.assign({}, ...nested.map(({ counts }) => counts))).map(([key]) => key);
   const nameOf = (key: string) => (question.rows.length > 0 ? answerLabel(question, key) : key);
   return nested.map(({ label, counts }) => {
-    const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-    return { label, cells: keys.map((key) => cellOf(nameOf(key), counts[key] ?? 0, total)) };
+    const base = shared ?? Object.values(counts).reduce((sum, count) => sum + count, 0);
+    return { label, cells: keys.map((key) => cellOf(nameOf(key), counts[key] ?? 0, base)) };
   });
 }
+
+function isOfSeveral(question: Question, row: string): boolean {
+  const dimension = registry[question.type].dimension(question, row);
+  return typeof dimension !== 'string' && dimension.source.kind === 'bits';
+}
+
+/** Whether a mean of places says anything: only of columns that are worded as their places is it sure that they are a scale. */
+const areNumbered = (question: Question): boolean => visibleOptions(question).every(({ text }, index) => text.trim() === String(index + 1));
 
 const lineLabel = ({ rows, options }: Question, key: string): string => [...rows, ...options].find(({ value }) => value === key)?.text ?? key;
 
@@ -78,7 +89,8 @@ function figuresOf(question: Question, statistic: QuestionSummary['statistic']):
     ['NPS', nps?.score], ['Mean', averageValue], ['Median', medianValue], ['Standard deviation', standardDeviation], ['Minimum', minValue], ['Maximum', maxValue],
     ['Top box', topBox?.percent, ' %'], ['Bottom box', bottomBox?.percent, ' %'],
   ];
-  const means = inReadingOrder(outerNames(question), averageRank ?? averageByRow ?? {});
+  const isScale = averageByRow !== undefined && areNumbered(question) && !question.rows.some((row) => isOfSeveral(question, row.id));
+  const means = inReadingOrder(outerNames(question), averageRank ?? (isScale ? averageByRow : {}));
   return [
     ...named.flatMap(([name, value, unit = '']) => (typeof value === 'number' ? [{ name, value: rounded(value) + unit }] : [])),
     ...means.flatMap(([key, value]) => (value === null ? [] : [{ name: 'Mean' as const, of: lineLabel(question, key), value: rounded(value) }])),

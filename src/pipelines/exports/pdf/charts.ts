@@ -23,7 +23,16 @@ export function drawChart(sheet: Sheet, table: QuestionTable, words: Words): voi
 }
 
 const drawers: Record<ChartKind, (sheet: Sheet, table: QuestionTable, words: Words) => void> = {
-  bars: (sheet, { lines }) => drawBars(sheet, lines[0]?.cells ?? []),
+  bars(sheet, { lines }) {
+    for (const { label, cells } of lines) {
+      if (label !== '') {
+        sheet.ensure(40);
+        sheet.write(label, { size: 9, weight: 'bold' });
+      }
+      drawBars(sheet, cells);
+      if (label !== '') sheet.gap(6);
+    }
+  },
   columns: (sheet, { lines }) => drawColumns(sheet, lines[0]?.cells ?? []),
   share: (sheet, { lines }) => drawShares(sheet, lines),
   lines: (sheet, { lines }) => drawShares(sheet, lines),

@@ -52,7 +52,7 @@ function drawTitle(sheet: Sheet, { survey, summary, createdAt, words }: Title): 
   sheet.gap(30);
   drawFigures(sheet, [
     [words.responses, String(summary.totalResponses)], [words.complete, String(summary.completeResponses)],
-    [words.completionRate, `${summary.completionRate.toFixed(1)} %`], [words.duration, durationText(summary.averageDuration)],
+    [words.completionRate, `${summary.completionRate.toFixed(1)} %`], [words.duration, durationText(summary.meanDuration)],
   ]);
   if (summary.byDay.length === 0) return;
   sheet.gap(30);
@@ -80,7 +80,8 @@ function daysOf(byDay: Summary['byDay']): { label: string; count: number }[] {
   return byDay.slice(-daysShown).map(({ date, count }) => ({ label: date.slice(5), count }));
 }
 
-function durationText(seconds: number): string {
+function durationText(seconds: number | null): string {
+  if (seconds === null) return '–';
   const whole = Math.round(seconds);
   const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60].map((part) => String(part).padStart(2, '0'));
   return parts.join(':');
