@@ -49,7 +49,7 @@ describe('exports', () => {
     const rows = csv(bytes);
     assert.equal(rows.length, sent);
     const heads = Object.keys(rows[0] ?? {});
-    assert.deepEqual(heads.slice(0, 7), ['id', 'submittedAt', 'completedAt', 'isComplete', 'durationSeconds', 'language', 'respondent']);
+    assert.deepEqual(heads.slice(0, 8), ['id', 'surveyVersion', 'submittedAt', 'completedAt', 'isComplete', 'durationSeconds', 'language', 'respondent']);
     assert.equal(heads.at(-1), 'metadata');
     const q = (type: keyof FullSurvey['questions'], key = '') => full.questions[type].id + (key && `:${key}`);
     const [first, , , fourth] = rows;
@@ -83,10 +83,25 @@ describe('exports', () => {
     const listed = (await admin.call('GET', `/responses/surveys/${full.id}?limit=100`)).body.data.reverse();
     const rows = JSON.parse((await file({ format: 'JSON' })).text);
     const plain = rows.map((row: any) => ({ ...row, answers: row.answers.map(({ option: _option, row: _row, ...answer }: any) => answer) }));
-    assert.deepEqual(plain, listed.map(({ surveyId: _survey, surveyVersion: _version, ...shown }: any) => shown));
+    assert.deepEqual(plain, listed);
     assert.equal(rows[0].answers[0].option, 'Red');
     const lines = (await file({ format: 'NDJSON' })).text.trimEnd().split('\n').map((line) => JSON.parse(line));
     assert.deepEqual(lines, rows);
+  });
+
+  it('names the version that was answered, and the survey where it is asked for, in every format', async () => {
+    const columns = ['surveyVersion', 'surveyId'];
+    const version = (await admin.get(`/surveys/${full.id}`)).version;
+    const expected = { surveyVersion: version, surveyId: full.id };
+    assert.deepEqual(csv((await file({ format: 'CSV', columns })).bytes)[0], { surveyVersion: String(version), surveyId: full.id });
+    const [{ answers: _answers, ...shown }] = JSON.parse((await file({ format: 'JSON', columns })).text);
+    assert.deepEqual(shown, expected);
+    const [row] = await parquetReadObjects({ file: new Uint8Array((await file({ format: 'PARQUET', columns })).bytes).buffer });
+    assert.deepEqual(row, expected);
+    const workbook = new exceljs.Workbook();
+    await workbook.xlsx.load(new Uint8Array((await file({ format: 'EXCEL', columns })).bytes).buffer);
+    assert.deepEqual((workbook.worksheets[0]?.getRow(2).values as unknown[]).slice(1), [version, full.id]);
+    assert.ok((await file({ format: 'SPSS', columns })).bytes.includes('surveyVersion'));
   });
 
   it('gives a workbook with typed cells, a frozen head and a summary', async () => {

@@ -15,12 +15,12 @@ const record = (text: string): ResponseRecord => ({
   row: { codes: [1], numbers: [], texts: [text] },
 });
 
-async function written(texts: readonly string[], rowsPerSheet: number): Promise<Buffer> {
+async function written(texts: readonly string[], rowsPerSheet: number, meanDuration: number | null = 1.5): Promise<Buffer> {
   const pieces: Buffer[] = [];
   const batches = (async function* () {
     for (let at = 0; at < texts.length; at += 70) yield texts.slice(at, at + 70).map(record);
   })();
-  const summary = { totalResponses: texts.length, completeResponses: 0, completionRate: 0, averageDuration: 1.5, byDay: [], questions: [] };
+  const summary = { totalResponses: texts.length, completeResponses: 0, completionRate: 0, averageDuration: meanDuration ?? 0, meanDuration, byDay: [], questions: [] };
   const content = { survey: { title: '=1+1' }, layout: layoutOf({ isAnonymous: true, questions: [question] }, { labels: 'text' }), createdAt: new Date('2026-01-02T03:04:05Z'), batches, summarise: async () => summary };
   await createExcelWriter(rowsPerSheet)(content as unknown as Parameters<ReturnType<typeof createExcelWriter>>[0], { write: async (bytes) => void pieces.push(Buffer.from(bytes)) });
   return Buffer.concat(pieces);
@@ -43,14 +43,23 @@ describe('EXCEL export', () => {
     assert.deepEqual(sheets.map(({ name, rowCount }) => [name, rowCount]).slice(0, 3), [['Responses', 201], ['Responses 2', 201], ['Responses 3', 101]]);
     const found: unknown[] = [];
     for (const sheet of sheets) sheet.eachRow((row) => row.eachCell((cell) => assert.notEqual(cell.type, exceljs.ValueType.Formula)));
-    for (const sheet of sheets.slice(0, 3)) for (let row = 2; row <= sheet.rowCount; row += 1) found.push(sheet.getRow(row).getCell(7).value);
+    for (const sheet of sheets.slice(0, 3)) for (let row = 2; row <= sheet.rowCount; row += 1) found.push(sheet.getRow(row).getCell(8).value);
     assert.deepEqual(found, texts);
   });
 
   it('leaves out what XML cannot hold and cuts what a cell cannot', async () => {
     const [sheet] = await read(await written(['a\u0000\u000b\ufffeb', `${'x'.repeat(32_766)}😀`, 'y'.repeat(40_000), 'lone \ud83d'], 1000));
-    const cells = [2, 3, 4, 5].map((row) => sheet?.getRow(row).getCell(7).value);
+    const cells = [2, 3, 4, 5].map((row) => sheet?.getRow(row).getCell(8).value);
     assert.deepEqual(cells, ['ab', 'x'.repeat(32_766), 'y'.repeat(32_767), 'lone \ufffd']);
+  });
+
+  it('says of a mean duration that there is none, not that it is nought', async () => {
+    const shown = async (meanDuration: number | null) => {
+      const rows: unknown[] = [];
+      (await read(await written(['a'], 1000, meanDuration))).at(-1)?.eachRow((row) => void (row.getCell(1).value === 'Mean duration, seconds' && rows.push(row.getCell(2).value)));
+      return rows;
+    };
+    assert.deepEqual([await shown(null), await shown(0), await shown(12.5)], [['–'], [0], [12.5]]);
   });
 
   it('gives the same bytes for the same responses', async () => {

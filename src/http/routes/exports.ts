@@ -23,7 +23,7 @@ export interface ExportRoutesDeps {
 }
 
 /** The names of columns that are no questions. */
-const standingNames = ['id', 'submittedAt', 'completedAt', 'isComplete', 'durationSeconds', 'language', 'respondent', 'metadata'];
+const standingNames = ['id', 'surveyId', 'surveyVersion', 'submittedAt', 'completedAt', 'isComplete', 'durationSeconds', 'language', 'respondent', 'metadata'];
 
 const exportBody = z
   .strictObject({
@@ -33,16 +33,19 @@ const exportBody = z
     isComplete: z.boolean().optional().describe('Only complete, or only incomplete responses'),
     filters: z.array(z.string().min(3).max(1000)).max(20).default([]).describe('`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; all must hold. After an analysis by AI also findings, as in `filter` of the statistics: those of the last analysis that was finished when the file was asked for'),
     columns: z.array(z.string().min(1).max(100)).min(1).max(1000).optional()
-      .describe(`What the file shows, in this order: any of ${standingNames.join(', ')}, and ids of questions. Without it: all of these, questions that were removed left out`),
-    labels: z.enum(['text', 'value']).default('text').describe('Options and headings in the author’s wording, or as values and question ids'),
+      .describe(`What the file shows, in this order: any of ${standingNames.join(', ')}, and ids of questions. Without it: all of these (surveyId in JSON and NDJSON only, since it is the same in every line), questions that were removed left out`),
+    labels: z.enum(['text', 'value']).default('text').describe('Options and headings in the author’s wording, or as values and question ids. A PDF and the summary of a workbook always have the wording'),
   })
   .refine((body) => !isInverted(body), invertedMessage);
 
-const columnsText = `One line a response, oldest first, with the responses that were accepted before the request. The columns are id, submittedAt, completedAt, isComplete, durationSeconds, language,
+const columnsText = `One line a response, oldest first, with the responses that were accepted before the request. The columns are id, surveyVersion, submittedAt, completedAt, isComplete, durationSeconds, language,
 respondent (not for anonymous surveys), then the questions, then metadata as a JSON text. CHECKBOXES and a MATRIX with several answers have a column an option that holds 1 or 0 (empty: not answered), a MATRIX has a column
 a row, a RANKING a column an item that holds its rank; \`allowOther\` adds a column for the other text. With labels "value" a heading is questionId or questionId:optionValue. CSV is UTF-8 with a byte order mark (RFC 4180);
 text that begins with apostrophes, if any, and one of = + - @ tab CR LF NUL or their full-width forms gets one more apostrophe in front, so that no spreadsheet runs it; taking it away again gives the exact text.
-JSON and NDJSON hold responses as GET /responses gives them, with the wording (or value) of options and rows beside their ids. EXCEL continues on a further sheet after 1,048,576 rows, leaves out characters that XML forbids and cuts texts at 32,767 characters.`;
+JSON and NDJSON hold responses with the fields that GET /responses/{responseId} gives, and the wording (or value) of options and rows beside their ids, as \`option\` and \`row\`. isComplete is true or false in CSV, JSON and
+NDJSON, a boolean in PARQUET, in EXCEL the number 1 or 0 shown as true or false, and in SPSS 1 or 0 with the labels Yes and No. EXCEL continues on a further sheet after 1,048,576 rows, leaves out characters that XML forbids and
+cuts texts at 32,767 characters. A PDF, and the summary of a workbook, count what the file covers, in the order of the scale or of the author’s options and rows. Percentages are of those who answered the question, for a MATRIX with
+one answer a row of those who answered the row; where several may be chosen they can add up to more than 100. A row of a MATRIX has a mean only where its columns are worded as the numbers 1, 2, 3 …: of others nobody can tell whether they are a scale.`;
 
 /** Presents what is known of an export. */
 export function presentExport(record: ExportRecord) {
@@ -93,7 +96,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
       handle: async ({ params }) => ok(presentExport(await find(params['exportId']))),
     }),
     route({
-      method: 'GET', path: '/exports/{exportId}/download', tag: 'Exports', summary: 'Download the file', description: 'Takes Range, If-Range and If-None-Match. 409 EXPORT_NOT_READY before the file is there, 404 when it has expired.',
+      method: 'GET', path: '/exports/{exportId}/download', tag: 'Exports', summary: 'Download the file', description: 'With Content-Disposition, Content-Length and ETag. 409 EXPORT_NOT_READY before the file is there, 404 when it has expired.',
       access: { kind: 'survey', right: 'read', by: 'exportId' }, limit: 'api', reply: null, replyMediaType: 'application/octet-stream', replyStatus: 200,
       handle: async (call) => {
         const record = await find(call.params['exportId']);
@@ -106,7 +109,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
       },
     }),
     route({
-      method: 'DELETE', path: '/exports/{exportId}', tag: 'Exports', summary: 'Cancel an export, or remove its file', description: 'For who asked for it, and for who may edit the survey.',
+      method: 'DELETE', path: '/exports/{exportId}', tag: 'Exports', summary: 'Cancel an export, or remove its file', description: 'For who asked for it, as long as they may read the survey, and for all who may edit it; to others who may read it, 403.',
       access: { kind: 'survey', right: 'read', by: 'exportId' }, limit: 'api', reply: deletedSchema, replyStatus: 200,
       handle: async ({ params, principal, right }) => {
         const record = await find(params['exportId']);

@@ -24,6 +24,8 @@ export const writeNdjson: Writer = async (content, sink) => {
 
 const fields = {
   id: (record) => record.responseId,
+  surveyId: (record) => record.surveyId,
+  surveyVersion: (record) => record.surveyVersion,
   submittedAt: (record) => record.submittedAt.toISOString(),
   completedAt: (record) => record.completedAt?.toISOString() ?? null,
   isComplete: (record) => record.isComplete,

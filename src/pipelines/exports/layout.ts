@@ -11,6 +11,8 @@ export type CellType = 'text' | 'number' | 'boolean' | 'moment' | 'date' | 'time
 /** What every response has, by the names of the interface. */
 const standing = {
   id: { type: 'text', read: (record) => record.responseId },
+  surveyId: { type: 'text', read: (record) => record.surveyId },
+  surveyVersion: { type: 'number', read: (record) => record.surveyVersion },
   submittedAt: { type: 'moment', read: (record) => record.submittedAt.getTime() },
   completedAt: { type: 'moment', read: (record) => record.completedAt?.getTime() ?? null },
   isComplete: { type: 'boolean', read: (record) => record.isComplete },
@@ -21,7 +23,10 @@ const standing = {
 } as const satisfies Record<string, { type: CellType; read(record: ResponseRecord): CellValue }>;
 
 export type StandingName = keyof typeof standing;
-const leading = ['id', 'submittedAt', 'completedAt', 'isComplete', 'durationSeconds', 'language', 'respondent'] as const satisfies readonly StandingName[];
+const leading = ['id', 'surveyId', 'surveyVersion', 'submittedAt', 'completedAt', 'isComplete', 'durationSeconds', 'language', 'respondent'] as const satisfies readonly StandingName[];
+
+/** Part of every object, but as a column the same in all lines: only where it is asked for. */
+const isSame = (name: StandingName): boolean => name === 'surveyId';
 
 export type FileColumn = {
   heading: string;
@@ -62,7 +67,7 @@ export function layoutOf(survey: Pick<SurveyWithQuestions, 'isAnonymous' | 'ques
       shown.columns.push(...questionColumns(question, labels));
     } else if (isStandingName(name)) {
       shown.standing.push(name);
-      shown.columns.push({ heading: name, field: name, ...standing[name] });
+      if (asked || !isSame(name)) shown.columns.push({ heading: name, field: name, ...standing[name] });
     }
   }
   distinguish(shown.columns);

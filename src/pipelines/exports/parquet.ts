@@ -53,7 +53,8 @@ function typeOf(column: FileColumn): Omit<SchemaElement, 'name'> {
 }
 
 /** Whether the column can only hold whole numbers of 32 bits. */
-function isWhole({ answer }: FileColumn): boolean {
+function isWhole({ answer, field }: FileColumn): boolean {
+  if (field === 'surveyVersion') return true;
   const cell = answer?.column.cell;
   if (cell?.kind === 'point') return cell.points.every((point) => (point | 0) === point);
   return cell?.kind === 'flag' || cell?.kind === 'rank';

@@ -3,7 +3,7 @@ import { text, whole } from './query/literals.ts';
 import type { ColumnOf } from './query/selection.ts';
 
 /** What every response has, by the names of the interface. */
-export type HeadField = 'id' | 'submittedAt' | 'completedAt' | 'isComplete' | 'durationSeconds' | 'language' | 'respondent' | 'metadata';
+export type HeadField = 'id' | 'surveyId' | 'surveyVersion' | 'submittedAt' | 'completedAt' | 'isComplete' | 'durationSeconds' | 'language' | 'respondent' | 'metadata';
 
 /** A column of a CSV file: a field of the response, or an answer with the finished text that stands for each category. */
 export type CsvColumn = { field: HeadField } | { cell: ExportCell; textOf(category: Category): string };
@@ -18,6 +18,8 @@ export function csvCell(column: CsvColumn, columnOf: ColumnOf): string {
 
 const fields: Readonly<Record<HeadField, string>> = {
   id: 'response_id',
+  surveyId: 'survey_id',
+  surveyVersion: 'survey_version',
   submittedAt: moment('submitted_at'),
   completedAt: `if(toUnixTimestamp64Milli(completed_at) = 0, '', ${moment('completed_at')})`,
   isComplete: "if(is_complete = 1, 'true', 'false')",

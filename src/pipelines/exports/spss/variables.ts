@@ -43,7 +43,7 @@ const numeric = { width: 0, values: [] };
 const plain = { kind: formats.number, width: 12, decimals: 2 };
 const whole = { kind: formats.number, width: 8, decimals: 0 };
 
-function kindOf({ type, read, answer }: FileColumn, labels: Labels): Kind {
+function kindOf({ type, read, answer, field }: FileColumn, labels: Labels): Kind {
   const cell = answer?.column.cell;
   switch (cell?.kind) {
     case 'choice':
@@ -57,7 +57,7 @@ function kindOf({ type, read, answer }: FileColumn, labels: Labels): Kind {
   }
   switch (type) {
     case 'number':
-      return { ...numeric, format: plain, measure: 'scale', read: numberFrom(read) };
+      return { ...numeric, format: field === 'surveyVersion' ? whole : plain, measure: 'scale', read: numberFrom(read) };
     case 'boolean':
       return { ...numeric, format: whole, measure: 'nominal', values: [{ value: 0, label: 'No' }, { value: 1, label: 'Yes' }], read: (record) => (read(record) === true ? 1 : 0) };
     case 'moment':
