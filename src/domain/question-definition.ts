@@ -3,6 +3,7 @@ import type { Finding } from '../errors.ts';
 import { readAs } from '../findings.ts';
 import { mergeOptions, optionInput, rewordOptions, wording, type OptionInput, type OptionMerge } from './option-list.ts';
 import type { QuestionType } from './questions/contract.ts';
+import { freePoints, keepPoints } from './questions/ordered-options.ts';
 import { questionTypeNames, registry, type QuestionTypeName } from './questions/registry.ts';
 import { isPlainText } from './questions/text-checks.ts';
 import { visibleOptions, visibleRows, type MatrixRow, type Option, type Question } from './survey.ts';
@@ -52,7 +53,7 @@ function asDefined(question: Question, findings: Finding[]): Defined {
 
 /**
  * Applies a change. Options and rows are matched by id, else by value; those left out are hidden. A question that has answers keeps its
- * type, the settings that stored codes depend on, and the values of its options.
+ * type, the settings that stored codes depend on, the values of its options, and their points where they are a scale.
  */
 export function changeQuestion(question: Question, input: z.output<typeof questionChangeBody>, { hasAnswers, newId }: { hasAnswers: boolean; newId(): string }): Changed {
   const isRetyped = input.type !== undefined && input.type !== question.type;
@@ -62,17 +63,25 @@ export function changeQuestion(question: Question, input: z.output<typeof questi
   const settings = input.settings === undefined ? { own: question.settings, rows: undefined } : readSettings(type, settingsOver(question.settings, input.settings), findings, question.rows.length > 0);
   const options = input.options === undefined ? question.options : defineOptions(type, input.options, { existing: question.options, newId, findings });
   const rows = settings.rows === undefined ? question.rows : mergeOptions(settings.rows, { existing: question.rows, newId, findings, path: 'settings.rows' });
+  const scale = type.isOrdered && input.options !== undefined ? onScale(question, options, hasAnswers) : options;
   const changed: Question = {
-    ...question, options, rows, settings: settings.own,
+    ...question, options: scale ?? options, rows, settings: settings.own,
     text: input.text ?? question.text,
     description: input.description === undefined ? question.description : input.description,
     isRequired: input.isRequired ?? question.isRequired,
   };
   const defined = asDefined(changed, findings);
   if ('findings' in defined) return defined;
+  if (!scale) return { hasResponses: 'The question has answers, and the order of its options is its scale: they keep their order, and new ones go last' };
   const broken = brokenMeaning(type, question, changed);
   if (broken === undefined) return defined;
   return hasAnswers ? { hasResponses: broken } : { question: { ...changed, slots: noSlots } };
+}
+
+/** Options that are a scale: nobody's answer may come to mean another point. Undefined where it would. */
+function onScale(question: Question, edited: readonly Option[], hasAnswers: boolean): readonly Option[] | undefined {
+  if (!hasAnswers) return freePoints(edited);
+  return JSON.stringify(edited) === JSON.stringify(question.options) ? edited : keepPoints(question, edited);
 }
 
 /** Given settings over the present ones; null takes one away, so that its default counts again. */

@@ -13,6 +13,8 @@ export interface Option {
   value: string;
   code: number;
   isHidden: boolean;
+  /** Its place on an ordered scale (1…n), kept from the first edit after there were answers; until then its place among those shown. */
+  point?: number;
 }
 
 /** A row of a MATRIX; `code` as for options. */

@@ -1,5 +1,4 @@
 import type { Option, Question } from '../survey.ts';
-import { visibleOptions } from '../survey.ts';
 import { slotsAt } from './columns.ts';
 import { bitsPerWord, otherCode, otherValue, type Category, type CountResult, type ExportColumn, type PlacedAnswer, type ReadContext } from './contract.ts';
 
@@ -72,9 +71,4 @@ export function setBit(codes: number[], slots: readonly number[], code: number):
 export function hasBit(codes: readonly number[], slots: readonly number[], code: number): boolean {
   const slot = slots[Math.floor((code - 1) / bitsPerWord)];
   return slot !== undefined && ((codes[slot] ?? 0) & (1 << ((code - 1) % bitsPerWord))) !== 0;
-}
-
-/** Visible options in order; positions 1…n are their places on an ordered scale. */
-export function placeOf(question: Question): Map<number, number> {
-  return new Map(visibleOptions(question).map((option, index) => [option.code, index + 1]));
 }

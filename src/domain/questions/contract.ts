@@ -193,6 +193,8 @@ export interface QuestionType {
   optionSource: OptionSource;
   /** Options for 'default' and 'fixed'. */
   defaultOptions?: readonly { text: string; value: string }[];
+  /** Whether its options are a scale: the place of each (1…n) goes into averages. */
+  isOrdered?: boolean;
   hasRows: boolean;
   /** Its answers name uploads, which must be looked up before they are read. */
   namesUploads?: boolean;

@@ -1,15 +1,16 @@
 import { z } from 'zod';
-import { visibleOptions } from '../survey.ts';
 import type { QuestionType } from './contract.ts';
-import { codesOf, distributionOf, findOption, optionByCode, optionCategories, placeOf } from './choice.ts';
+import { codesOf, distributionOf, findOption, optionByCode, optionCategories } from './choice.ts';
 import { slotAt } from './columns.ts';
 import { blankStatistic, box, momentsOf } from './numbers.ts';
+import { openPoints, optionAt, pointsOf } from './ordered-options.ts';
 import { onlyAnswer, refuseStrays } from './text-checks.ts';
 
-/** Agreement on an ordered scale; the answer is an option or its place, 1…n. */
+/** Agreement on an ordered scale; the answer is an option or its point, 1…n, which it keeps once there are answers. */
 export const likertScale: QuestionType = {
   optionSource: 'default',
   defaultOptions: ['Strongly disagree', 'Disagree', 'Neutral', 'Agree', 'Strongly agree'].map((text) => ({ text, value: text.toLowerCase().replace(' ', '-') })),
+  isOrdered: true,
   hasRows: false,
   settings: z.strictObject({}),
   frozenSettings: [],
@@ -18,9 +19,9 @@ export const likertScale: QuestionType = {
     const placed = onlyAnswer(answers, context);
     if (!refuseStrays(placed, { value: ['optionId', 'numberValue'] }, context)) return;
     const { numberValue } = placed.answer;
-    const option = numberValue === undefined ? findOption(question, placed, context) : visibleOptions(question)[numberValue - 1];
+    const option = numberValue === undefined ? findOption(question, placed, context) : optionAt(question, numberValue);
     if (option) row.codes[slotAt(question)] = option.code;
-    else if (numberValue !== undefined) context.report(placed.index, 'numberValue', `must be a whole number from 1 to ${visibleOptions(question).length}`);
+    else if (numberValue !== undefined) context.report(placed.index, 'numberValue', rangeMessage(openPoints(question)));
   },
   write(question, row) {
     const option = optionByCode(question, row.codes[slotAt(question)] ?? 0);
@@ -29,8 +30,8 @@ export const likertScale: QuestionType = {
   countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'codes', slot: slotAt(question) }] }),
   statistic(question, results, base) {
     const counts = codesOf(results[0]);
-    const places = placeOf(question);
-    const counted = [...places].map(([code, value]) => ({ value, count: counts.get(code) ?? 0 }));
+    const shown = new Set(question.options.filter(({ isHidden }) => !isHidden).map(({ code }) => code));
+    const counted = [...pointsOf(question)].filter(([code]) => shown.has(code) || counts.has(code)).map(([code, value]) => ({ value, count: counts.get(code) ?? 0 }));
     return {
       ...blankStatistic(),
       ...momentsOf(counted),
@@ -43,3 +44,9 @@ export const likertScale: QuestionType = {
   chart: 'share',
   exportColumns: (question) => [{ key: '', label: '', cell: { kind: 'choice', slot: slotAt(question), categories: optionCategories(question.options) } }],
 };
+
+/** Where an option of the scale is no longer shown, its point is no answer any more. */
+function rangeMessage(points: readonly number[]): string {
+  const isWhole = points.every((point, index) => point === index + 1);
+  return isWhole ? `must be a whole number from 1 to ${points.length}` : `must be one of ${points.join(', ')}`;
+}

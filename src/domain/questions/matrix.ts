@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { MatrixRow, Question } from '../survey.ts';
 import type { AnswerRow, ExportColumn, QuestionType, ReadAnswer } from './contract.ts';
-import { bitsOf, codesOf, distributionOf, findOption, flagColumns, hasBit, optionByCode, optionCategories, placeOf, setBit, wordKeys } from './choice.ts';
+import { bitsOf, codesOf, distributionOf, findOption, flagColumns, hasBit, optionByCode, optionCategories, setBit, wordKeys } from './choice.ts';
 import { slotAt, slotsAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
+import { pointsOf } from './ordered-options.ts';
 import { refuseStrays } from './text-checks.ts';
 
 const isMultiple = ({ settings }: Question): boolean => settings['multiple'] === true;
@@ -13,6 +14,7 @@ const rowSlots = (question: Question, row: MatrixRow): number[] => slotsAt(quest
 /** A grid: for every row one of the columns, or several where the author allows it. Every row is a variable of its own. */
 export const matrix: QuestionType = {
   optionSource: 'author',
+  isOrdered: true,
   hasRows: true,
   settings: z.strictObject({ multiple: z.boolean().default(false) }),
   frozenSettings: ['multiple'],
@@ -42,7 +44,7 @@ export const matrix: QuestionType = {
   statistic(question, results) {
     const distribution: Record<string, Record<string, number>> = {};
     const averageByRow: Record<string, number | null> = {};
-    const places = placeOf(question);
+    const points = [...pointsOf(question)];
     for (const [index, row] of question.rows.entries()) {
       const codes = codesOf(results[index]);
       const bits = bitsOf(results[index]);
@@ -51,8 +53,8 @@ export const matrix: QuestionType = {
       const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
       if (row.isHidden && total === 0) continue;
       distribution[row.value] = counts;
-      const placed = [...places].reduce((sum, [code]) => sum + countOf(code), 0);
-      averageByRow[row.value] = placed === 0 ? null : [...places].reduce((sum, [code, place]) => sum + place * countOf(code), 0) / placed;
+      const placed = points.reduce((sum, [code]) => sum + countOf(code), 0);
+      averageByRow[row.value] = placed === 0 ? null : points.reduce((sum, [code, point]) => sum + point * countOf(code), 0) / placed;
     }
     return { ...blankStatistic(), distribution, averageByRow };
   },

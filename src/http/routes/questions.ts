@@ -34,7 +34,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
     }),
     route({
       method: 'PUT', path: '/surveys/questions/{questionId}', tag: 'Questions', summary: 'Change a question',
-      description: 'Options and rows are matched by id, else by value; those left out are hidden. A question that has answers keeps its type and the meaning of its options (409 HAS_RESPONSES).',
+      description: 'Options and rows are matched by id, else by value; those left out are hidden. A question that has answers keeps its type and the meaning of its options (409 HAS_RESPONSES): a value stays that of its option, and where options are a scale (LIKERT_SCALE, the columns of a MATRIX) each keeps its point 1…n. There wording stays free, new options go last, and a hidden option goes on counting at its point where somebody chose it; `numberValue` names points, of options that are shown.',
       access: { kind: 'survey', right: 'edit', by: 'questionId' }, limit: 'api', body: questionChangeBody, reply: questionSchema, replyStatus: 200,
       handle: async ({ params, body, survey }) => {
         const id = params['questionId'] ?? '';

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { moveSurvey } from '../../actors/lifecycle.ts';
 import type { SurveyActors } from '../../actors/surveys.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
+import { freePoints } from '../../domain/questions/ordered-options.ts';
 import { carryOver } from '../../domain/translation.ts';
 import { surveyStatuses, visibleQuestions, type Survey, type SurveyWithQuestions } from '../../domain/survey.ts';
 import { Problem, notFound, validationProblem } from '../../errors.ts';
@@ -186,7 +187,7 @@ function copySurvey(source: SurveyWithQuestions, { id, ownerId, title: newTitle,
     accessToken: source.visibility === 'PRIVATE' ? newAccessToken() : null, responseQuota: source.responseQuota,
     submissionRateLimit: source.submissionRateLimit, aiEnabled: source.aiEnabled, language: source.language, retentionDays: source.retentionDays,
     slotCounts: source.slotCounts,
-    questions: visibleQuestions(source).map((question, order) => ({ ...renamed(question), surveyId: id, order, options: question.options.map(renamed), rows: question.rows.map(renamed) })),
+    questions: visibleQuestions(source).map((question, order) => ({ ...renamed(question), surveyId: id, order, options: freePoints(question.options).map(renamed), rows: question.rows.map(renamed) })),
   };
   return { copy, newIds };
 }

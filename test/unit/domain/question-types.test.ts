@@ -94,7 +94,7 @@ describe('every question type', () => {
       const settings = question.rows.length > 0 ? { rows: [{ text: 'Brand new' }, ...question.rows.slice(1).map(({ id, text }) => ({ id, text }))] } : {};
       const changed = changeQuestion(
         question,
-        { text: 'Worded anew', settings, ...(registry[type].optionSource === 'author' && { options: [{ text: 'Brand new' }, ...question.options.slice(1).map(({ id, text }) => ({ id, text }))] }) },
+        { text: 'Worded anew', settings, ...(registry[type].optionSource === 'author' && { options: [...question.options.slice(1).map(({ id, text }) => ({ id, text })), { text: 'Brand new' }] }) },
         { hasAnswers: true, newId: nextId },
       );
       assert.ok('question' in changed, JSON.stringify(changed));

@@ -55,13 +55,13 @@ describe('the statistic of a scale', () => {
     assert.deepEqual(keysTo(21).slice(0, 2), ['0–1.05', '1.05–2.1']);
   });
 
-  it('rates agreement by its place among the options that are still shown', () => {
+  it('rates agreement by its place on the scale that was answered, also where an option between is no longer shown', () => {
     const { question } = one({ type: 'LIKERT_SCALE', text: 'l' });
     const statistic = statisticOf(question, [codes({ 1: 1, 5: 3 })], 4);
     assert.equal(statistic.averageValue, 4);
     assert.deepEqual([statistic.topBox, statistic.bottomBox], [{ count: 3, percent: 75 }, { count: 1, percent: 25 }]);
     const shorter = statisticOf(without(question, 'neutral'), [codes({ 4: 1, 5: 1 })], 2);
-    assert.equal(shorter.averageValue, 3.5);
+    assert.equal(shorter.averageValue, 4.5);
     assert.ok(!('neutral' in shorter.distribution));
   });
 });
