@@ -150,14 +150,14 @@ describe('what must not be kept', () => {
     const mine = [await survey.submit({ respondent: who }, uploadId), await survey.submit({ respondent: who }), await survey.submit({ respondent: who, isComplete: false })];
     const others = [await survey.submit({ respondent: 'somebody else' }), await survey.submit()];
     const exportId = await exportOf(survey.id);
-    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${encodeURIComponent(who)}`), { deleted: 3, isFinished: true });
+    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${encodeURIComponent(who)}`), { id: who, deleted: true, responses: 3, isFinished: true });
     for (const id of mine) assert.equal((await admin.call('GET', `/responses/${id}`)).status, 404);
     for (const id of others) assert.equal((await admin.get(`/responses/${id}`)).id, id);
     assert.ok(!existsSync(fileOf(uploadId)));
     assert.equal((await admin.call('GET', `/uploads/${uploadId}`)).status, 404);
     await isWithdrawn(exportId);
     await shows(survey.id, 2);
-    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${encodeURIComponent(who)}`), { deleted: 0, isFinished: true });
+    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${encodeURIComponent(who)}`), { id: who, deleted: true, responses: 0, isFinished: true });
     const audit = await admin.get(`/audit?action=respondent.erased&objectId=${survey.id}`);
     assert.equal(audit.length, 2);
     assert.ok(!JSON.stringify(audit).includes('Zo'), 'the audit does not keep who it was');
@@ -174,7 +174,7 @@ describe('what must not be kept', () => {
     assert.equal((await admin.submit(survey.id, { answers, respondent: canary }, { 'idempotency-key': `key-${responseId}` })).status, 201);
     await shows(survey.id, 2);
     assert.ok((await tracesOf(canary)).length > 0, 'it can be found while it is there');
-    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${canary}`), { deleted: 2, isFinished: true });
+    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${canary}`), { id: canary, deleted: true, responses: 2, isFinished: true });
     await shows(survey.id, 0);
     await stores.responses.eraseDeleted();
     // The schedule does so with what is ten minutes old; until then live streams may ask for it.
@@ -210,7 +210,7 @@ describe('what must not be kept', () => {
   it('are more responses of one respondent than a batch holds', async () => {
     const survey = await make();
     for (let n = 0; n < 12; n += 1) await Promise.all(Array.from({ length: 50 }, () => survey.submit({ respondent: 'busy' })));
-    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/busy`), { deleted: 600, isFinished: true });
+    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/busy`), { id: 'busy', deleted: true, responses: 600, isFinished: true });
     await shows(survey.id, 0);
   });
 

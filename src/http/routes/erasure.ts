@@ -12,7 +12,12 @@ export interface ErasureRoutesDeps {
 }
 
 const replySchema = z
-  .strictObject({ deleted: countSchema.describe('Responses that were deleted by this call'), isFinished: z.boolean() })
+  .strictObject({
+    id: z.string().describe('The respondent'),
+    deleted: z.boolean().describe('`true` once nothing of the respondent is left'),
+    responses: countSchema.describe('Those that were deleted by this call'),
+    isFinished: z.boolean().describe('The same as `deleted`'),
+  })
   .meta({ id: 'Erasure', description: 'What was erased.' });
 
 export function erasureRoutes({ erasing, audit }: ErasureRoutesDeps): DescribedRoute[] {
@@ -28,7 +33,7 @@ export function erasureRoutes({ erasing, audit }: ErasureRoutesDeps): DescribedR
       const { removed, isFinished } = await erasing.eraseRespondent(survey.id, respondent);
       // Not who: the audit outlives what was erased.
       await audit.record({ actor: principal, action: 'respondent.erased', objectKind: 'survey', objectId: survey.id, details: { deleted: removed } });
-      const data = { deleted: removed, isFinished };
+      const data = { id: respondent, deleted: isFinished, responses: removed, isFinished };
       return isFinished ? ok(data) : accepted(data);
     },
   });
