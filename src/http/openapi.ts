@@ -119,7 +119,7 @@ function requestBodyOf(route: DescribedRoute, book: SchemaBook): JsonSchema | un
 const webhookHeaders = {
   'webhook-id': 'The same on every attempt: what has come before may be passed over.',
   'webhook-timestamp': 'Unix seconds of this attempt.',
-  'webhook-signature': 'One or, for 24 hours after a rotation, two of `v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`, keyed with what follows `whsec_` in the secret, decoded.',
+  'webhook-signature': 'For the secret, and for each one that was replaced in the last 24 hours, `v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`, keyed with what follows `whsec_` in the secret, decoded; with a space between them.',
 };
 
 /** What endpoints of webhooks receive, by event. */

@@ -158,7 +158,6 @@ export function createDeliverer(deps: DeliverDeps) {
 export type Deliverer = ReturnType<typeof createDeliverer>;
 
 function secretsOf(webhook: Webhook, { secrets, now }: Pick<DeliverDeps, 'secrets' | 'now'>): string[] {
-  const sealed = [webhook.secretSealed];
-  if (webhook.oldSecretSealed && webhook.oldSecretUntil && webhook.oldSecretUntil.getTime() > now()) sealed.push(webhook.oldSecretSealed);
-  return sealed.map((bytes) => secrets.open(bytes, secretContext(webhook.id)));
+  const old = webhook.oldSecrets.filter(({ until }) => until.getTime() > now()).map(({ sealed }) => sealed);
+  return [webhook.secretSealed, ...old].map((bytes) => secrets.open(bytes, secretContext(webhook.id)));
 }

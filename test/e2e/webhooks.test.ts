@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { webhookBodySchema } from '../../src/http/schemas/webhooks.ts';
+import { newId } from '../../src/ids.ts';
 import { adminClient, createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startService, type RunningService } from '../support/service.ts';
@@ -151,7 +152,21 @@ describe('webhooks', () => {
     assert.equal(elsewhere.received.length, 0);
   });
 
-  it('sign with both secrets after a rotation', async () => {
+  it('take a bounded number of rotations in a day, all of which keep their word', async () => {
+    const receiver = await receiverOf();
+    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });
+    const given: string[] = [hook.secret];
+    for (let n = 0; n < 9; n += 1) given.push((await admin.post(`/webhooks/${hook.id}/rotate-secret`)).secret);
+    const refused = await admin.call('POST', `/webhooks/${hook.id}/rotate-secret`);
+    assert.deepEqual([refused.status, refused.body.code], [429, 'RATE_LIMITED']);
+    const wait = Number(refused.headers.get('retry-after'));
+    assert.ok(wait > 86_300 && wait <= 86_400, String(wait));
+    await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
+    await eventually(() => assert.equal(receiver.received.length, 1));
+    for (const secret of given) assert.equal(receiver.verified(secret).length, 1);
+  });
+
+  it('sign with both secrets after a rotation, and with all of them after several', async () => {
     const receiver = await receiverOf();
     const hook = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });
     const rotated = await admin.post(`/webhooks/${hook.id}/rotate-secret`);
@@ -159,6 +174,10 @@ describe('webhooks', () => {
     await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
     await eventually(() => assert.equal(receiver.received.length, 1));
     for (const secret of [hook.secret, rotated.secret]) assert.equal(receiver.verified(secret).length, 1);
+    const again = await admin.post(`/webhooks/${hook.id}/rotate-secret`);
+    await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
+    await eventually(() => assert.equal(receiver.received.length, 2));
+    for (const secret of [hook.secret, rotated.secret, again.secret]) new Webhook(secret).verify(receiver.received[1]?.body ?? '', receiver.received[1]?.headers ?? {});
     const other = new Webhook(`whsec_${Buffer.alloc(32).toString('base64')}`);
     assert.throws(() => other.verify(receiver.received[0]?.body ?? '', receiver.received[0]?.headers ?? {}));
     assert.equal('secret' in (await admin.get(`/webhooks/${hook.id}`)), false);
@@ -197,7 +216,9 @@ describe('webhooks', () => {
     assert.equal((await ann.get('/webhooks')).length, 1);
     assert.equal((await admin.get(`/webhooks/${hook.id}`)).id, hook.id);
     const foreign = await openSurvey({ status: 'ACTIVE' });
-    assert.equal((await ann.call('POST', '/webhooks', { body: { ...body, surveyId: foreign.id } })).status, 404);
+    for (const surveyId of [foreign.id, newId(), 'zz', '']) {
+      assert.equal((await ann.call('POST', '/webhooks', { body: { ...body, surveyId } })).status, 404, surveyId);
+    }
     const own = await ann.create('/surveys', { title: 'Own', status: 'ACTIVE' });
     const question = await ann.create(`/surveys/${own.id}/questions`, { type: 'NUMBER', text: 'n' });
     await foreign.submit();

@@ -32,7 +32,7 @@ describe('deliveries in the database', () => {
     const at = new Date(startMs);
     const webhook: Webhook = {
       id: newId(), ownerId, madeAs: 'ADMIN', surveyId: null, url: 'https://example.com/', events: ['survey.published'], description: null, isActive: true, isBatch: false, maxPerSecond: null,
-      maxAgeSeconds: 432_000, maxWaiting: 100, secretSealed: Buffer.from('x'), oldSecretSealed: null, oldSecretUntil: null, failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null,
+      maxAgeSeconds: 432_000, maxWaiting: 100, secretSealed: Buffer.from('x'), oldSecrets: [], failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null,
       createdAt: at, updatedAt: at, ...fields,
     };
     await webhooks.create(webhook);

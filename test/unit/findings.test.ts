@@ -96,11 +96,11 @@ describe('what is said of bad input', () => {
     const told: string[] = [];
     const session = { outlet: { isOver: false }, tellProblem: (code: string, message: string) => void told.push(`${code} ${message}`) };
     const conversation = createConversation({ session: session as never, close: () => undefined, log: createLog('silent') });
-    for (const message of ['{}', '[]', '{"type":"sing"}', '{"type":"unsubscribe","surveyId":"0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d10","channels":[]}']) conversation.hear(message, false);
+    for (const message of ['{}', '[]', '{"type":"sing"}', '{"type":"unsubscribe","surveyId":"0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d10","channels":[]}', '{"type":"subscribe","surveyId":"zz","channels":["status"]}', '{"type":"unsubscribe","surveyId":"zz"}']) conversation.hear(message, false);
     await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(told, [
       'VALIDATION_ERROR type: must be one of subscribe, unsubscribe, ping', 'VALIDATION_ERROR must be an object', 'VALIDATION_ERROR type: must be one of subscribe, unsubscribe, ping',
-      'VALIDATION_ERROR channels: must have at least 1 item',
+      'VALIDATION_ERROR channels: must have at least 1 item', 'NOT_FOUND There is no such survey', 'NOT_FOUND There is no such survey',
     ]);
   });
 });

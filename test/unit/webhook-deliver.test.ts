@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts';
 const at = new Date(Date.UTC(2026, 0, 1));
 const webhook = {
   id: newId(), ownerId: newId(), madeAs: 'ADMIN', surveyId: null, url: 'http://127.0.0.1/', events: ['survey.published'], description: null, isActive: true, isBatch: false, maxPerSecond: null,
-  maxAgeSeconds: 1000, secretSealed: Buffer.alloc(0), oldSecretSealed: null, oldSecretUntil: null, failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null, createdAt: at, updatedAt: at,
+  maxAgeSeconds: 1000, secretSealed: Buffer.alloc(0), oldSecrets: [], failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null, createdAt: at, updatedAt: at,
 } as unknown as Webhook;
 const deliveryOf = (): Delivery => ({
   id: newId(), webhookId: webhook.id, event: 'survey.published', occurredAt: at, data: {}, status: 'PENDING', attempts: [], tries: 0, nextAttemptAt: at, pendingSince: at, batchId: null, createdAt: at,

@@ -1,4 +1,5 @@
-import { Problem } from '../../errors.ts';
+import { notFound, Problem } from '../../errors.ts';
+import { isId } from '../../ids.ts';
 import type { Log } from '../../log.ts';
 import { check } from '../dispatch.ts';
 import { liveClientMessageSchema } from '../schemas/live.ts';
@@ -22,8 +23,9 @@ export function createConversation({ session, close, log }: ConversationDeps) {
 
   const answer = async (text: string): Promise<void> => {
     const message = check(liveClientMessageSchema, readJson(text));
-    if (message.type === 'ping') session.tell(frameOf('pong'));
-    else if (message.type === 'unsubscribe') session.unsubscribe(message.surveyId, message.channels);
+    if (message.type === 'ping') return session.tell(frameOf('pong'));
+    if (!isId(message.surveyId)) throw notFound('survey');
+    if (message.type === 'unsubscribe') session.unsubscribe(message.surveyId, message.channels);
     else await session.subscribe(message);
   };
 

@@ -4,7 +4,7 @@ import { notFound, Problem, validationProblem } from '../../errors.ts';
 import { isId } from '../../ids.ts';
 import type { Secrets } from '../../secrets.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
-import type { Webhook, WebhookStore } from '../../stores/postgres/webhooks.ts';
+import { oldSecretsAtMost, type Webhook, type WebhookStore } from '../../stores/postgres/webhooks.ts';
 import type { Guard } from '../../webhooks/guard.ts';
 import { secretContext } from '../../webhooks/secret-context.ts';
 import { makeSecret } from '../../webhooks/sign.ts';
@@ -13,7 +13,7 @@ import type { Principal } from '../principal.ts';
 import { pageFields } from '../query.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
 import { created, ok, page, route, type Call, type Route } from '../route.ts';
-import { deletedSchema } from '../schemas/common.ts';
+import { deletedSchema, idSchema, namedIdSchema } from '../schemas/common.ts';
 import { webhookEventSchema, webhookSchema, webhookWithSecretSchema } from '../schemas/webhooks.ts';
 
 export interface WebhookRoutesDeps {
@@ -32,7 +32,7 @@ const oldSecretMs = 86_400_000;
 const fields = {
   url: z.string().min(1).max(2048),
   events: z.array(webhookEventSchema).min(1).max(20).transform((events) => [...new Set(events)]),
-  surveyId: z.string().refine(isId, 'must be a UUID in lower case').nullable(),
+  surveyId: namedIdSchema.nullable(),
   description: z.string().max(1000).nullable(),
   isActive: z.boolean(),
   batch: z.boolean(),
@@ -65,7 +65,7 @@ export async function webhookOf({ params, principal }: Pick<Call, 'params' | 'pr
 function listRoute({ webhooks }: WebhookRoutesDeps): Route {
   return route({
     ...common, method: 'GET', path: '/webhooks', summary: 'List webhooks', description: "The caller's own, newest first; an ADMIN sees everybody's.",
-    query: z.strictObject({ ...pageFields(100), surveyId: fields.surveyId.unwrap().optional() }), reply: z.array(webhookSchema), replyStatus: 200, isPaged: true,
+    query: z.strictObject({ ...pageFields(100), surveyId: idSchema.optional() }), reply: z.array(webhookSchema), replyStatus: 200, isPaged: true,
     handle: async ({ query, principal }) => {
       const { items, total } = await webhooks.list({ ...query, ownerId: principal.role === 'ADMIN' ? null : principal.userId });
       return page(items.map(presentWebhook), { page: query.page, limit: query.limit, total });
@@ -84,8 +84,8 @@ function createRoute(deps: WebhookRoutesDeps): DescribedRoute {
       const { batch, ...rest } = body;
       const [id, secret, at] = [newId(), makeSecret(), new Date(now())];
       const webhook: Webhook = {
-        ...rest, id, ownerId: principal.userId, madeAs: scopeOf(principal), isBatch: batch, secretSealed: secrets.seal(secret, secretContext(id)), oldSecretSealed: null,
-        oldSecretUntil: null, failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null, createdAt: at, updatedAt: at,
+        ...rest, id, ownerId: principal.userId, madeAs: scopeOf(principal), isBatch: batch, secretSealed: secrets.seal(secret, secretContext(id)), oldSecrets: [],
+        failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null, createdAt: at, updatedAt: at,
       };
       await webhooks.create(webhook);
       await audit.record({ actor: principal, action: 'webhook.created', objectKind: 'webhook', objectId: id, details: { events: webhook.events, surveyId: webhook.surveyId } });
@@ -139,13 +139,20 @@ function removeRoute({ webhooks, audit }: WebhookRoutesDeps): Route {
 }
 
 function rotateRoute({ webhooks, secrets, audit, now }: WebhookRoutesDeps): Route {
+  const refuse = async (call: Pick<Call, 'params' | 'principal'>, nowMs: number): Promise<never> => {
+    const { oldSecrets } = await webhookOf(call, webhooks);
+    const firstEnds = Math.min(...oldSecrets.map(({ until }) => until.getTime()).filter((until) => until > nowMs));
+    throw new Problem('RATE_LIMITED', `${oldSecretsAtMost} replaced secrets still sign: wait until the first of them ends`, { retryAfterSeconds: Math.max(1, Math.ceil((firstEnds - nowMs) / 1000)) });
+  };
   return route({
     ...common, method: 'POST', path: '/webhooks/{id}/rotate-secret', summary: "Replace a webhook's secret",
-    description: 'The reply holds the new `secret`, which is not shown again. For 24 hours deliveries are signed with both.', reply: webhookWithSecretSchema, replyStatus: 200,
+    description:
+      `The reply holds the new \`secret\`, which is not shown again. The replaced one signs deliveries beside it for 24 hours, and so does each of those before it. While ${oldSecretsAtMost} replaced secrets sign, another rotation is a 429.`,
+    reply: webhookWithSecretSchema, replyStatus: 200,
     handle: async (call) => {
       const { id } = await webhookOf(call, webhooks);
       const [secret, nowMs] = [makeSecret(), now()];
-      if (!(await webhooks.rotate(id, secrets.seal(secret, secretContext(id)), { oldUntil: new Date(nowMs + oldSecretMs), now: new Date(nowMs) }))) throw notFound('webhook');
+      if (!(await webhooks.rotate(id, secrets.seal(secret, secretContext(id)), { oldUntil: new Date(nowMs + oldSecretMs), now: new Date(nowMs) }))) return refuse(call, nowMs);
       await audit.record({ actor: call.principal, action: 'webhook.secret-rotated', objectKind: 'webhook', objectId: id });
       return ok({ ...presentWebhook(await webhookOf(call, webhooks)), secret });
     },
@@ -159,7 +166,7 @@ async function assertAllowed({ access, guard }: WebhookRoutesDeps, principal: Pr
   const refusal = url === undefined ? undefined : await guard.check(url);
   if (refusal !== undefined) throw validationProblem([{ path: 'url', message: refusal }]);
   if (surveyId === undefined || surveyId === null) return;
-  const survey = await access.find('surveyId', surveyId);
+  const survey = isId(surveyId) ? await access.find('surveyId', surveyId) : undefined;
   const right = survey && (await access.rightOf(principal, survey));
   if (right === undefined) throw notFound('survey');
   if (right === 'read') throw new Problem('FORBIDDEN');

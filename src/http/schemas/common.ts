@@ -10,6 +10,9 @@ import { isId } from '../../ids.ts';
 /** An id: a UUID in lower case. The service makes version 7; a `responseId` may have been made by the client. */
 export const idSchema = z.string().refine(isId, 'must be a UUID in lower case').meta({ format: 'uuid' });
 
+/** An id as a client names it. What is no id names nothing: a 404, as for one that is unknown. */
+export const namedIdSchema = z.string().max(200).meta({ format: 'uuid' });
+
 /** A moment: ISO 8601, UTC, with milliseconds. */
 export const timeSchema = z.iso.datetime({ precision: 3 });
 

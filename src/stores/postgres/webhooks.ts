@@ -19,14 +19,19 @@ export interface Webhook {
   /** Deliveries that may wait at once; what comes on top is not sent by itself. */
   maxWaiting: number;
   secretSealed: Buffer;
-  oldSecretSealed: Buffer | null;
-  oldSecretUntil: Date | null;
+  /** Replaced ones, some of which may still sign; the last one first. */
+  oldSecrets: readonly OldSecret[];
   failingSince: Date | null;
   pausedUntil: Date | null;
   disabledAt: Date | null;
   disabledReason: string | null;
   createdAt: Date;
   updatedAt: Date;
+}
+
+export interface OldSecret {
+  sealed: Buffer;
+  until: Date;
 }
 
 /** An endpoint that wants to hear of a survey's event. */
@@ -61,6 +66,7 @@ interface WebhookRow {
   secret_sealed: Buffer;
   old_secret_sealed: Buffer | null;
   old_secret_until: Date | null;
+  older_secrets: { sealed: string; until: string }[];
   failing_since: Date | null;
   paused_until: Date | null;
   disabled_at: Date | null;
@@ -93,16 +99,20 @@ export function createWebhookStore(sql: Sql) {
     /** What a user may change. Setting it active forgets its bad days. False if it is gone. */
     save: (webhook: Webhook): Promise<boolean> =>
       withPostgres(async () => {
-        const { id, created_at, secret_sealed, old_secret_sealed, old_secret_until, failing_since, paused_until, disabled_at, disabled_reason, ...changes } = columnsOf(webhook);
+        const { id, created_at, secret_sealed, failing_since, paused_until, disabled_at, disabled_reason, ...changes } = columnsOf(webhook);
         const fresh = { failing_since: null, paused_until: null, disabled_at: null, disabled_reason: null };
         return (await sql`UPDATE webhooks SET ${sql(webhook.isActive ? { ...changes, ...fresh } : changes)} WHERE id = ${id}`).count > 0;
       }),
 
-    /** Makes the present secret the old one. False if the endpoint is gone. */
+    /** Makes the present secret an old one, which signs until `oldUntil` like those before it. False if the endpoint is gone, or has as many old ones that sign as it may have. */
     rotate: (id: string, secretSealed: Buffer, { oldUntil, now }: { oldUntil: Date; now: Date }): Promise<boolean> =>
       withPostgres(async () => {
+        const older = sql`
+          older_secrets || CASE WHEN old_secret_sealed IS NULL THEN '[]'::jsonb ELSE jsonb_build_array(jsonb_build_object('sealed', encode(old_secret_sealed, 'base64'), 'until', old_secret_until)) END`;
+        const signing = sql`(SELECT coalesce(jsonb_agg(old), '[]'::jsonb) FROM jsonb_array_elements(${older}) old WHERE (old->>'until')::timestamptz > ${now})`;
         const done = await sql`
-          UPDATE webhooks SET old_secret_sealed = secret_sealed, old_secret_until = ${oldUntil}, secret_sealed = ${secretSealed}, updated_at = ${now} WHERE id = ${id}`;
+          UPDATE webhooks SET older_secrets = ${signing}, old_secret_sealed = secret_sealed, old_secret_until = ${oldUntil}, secret_sealed = ${secretSealed}, updated_at = ${now}
+          WHERE id = ${id} AND jsonb_array_length(${signing}) < ${oldSecretsAtMost}`;
         return done.count > 0;
       }),
 
@@ -172,6 +182,9 @@ export function createWebhookStore(sql: Sql) {
   };
 }
 
+/** Old secrets of an endpoint that sign at once. */
+export const oldSecretsAtMost = 9;
+
 /** Nothing goes to endpoints of somebody who may not have any. */
 const isOwnerActive = (sql: Sql) => sql`EXISTS (SELECT FROM users u WHERE u.id = owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER')`;
 
@@ -195,16 +208,22 @@ function webhookOf(row: WebhookRow): Webhook {
   return {
     id: row.id, ownerId: row.owner_id, madeAs: row.made_as, surveyId: row.survey_id, url: row.url, events: row.events, description: row.description,
     isActive: row.is_active, isBatch: row.is_batch, maxPerSecond: row.max_per_second, maxAgeSeconds: row.max_age_seconds, maxWaiting: row.max_waiting, secretSealed: row.secret_sealed,
-    oldSecretSealed: row.old_secret_sealed, oldSecretUntil: row.old_secret_until, failingSince: row.failing_since, pausedUntil: row.paused_until,
+    oldSecrets: oldSecretsOf(row), failingSince: row.failing_since, pausedUntil: row.paused_until,
     disabledAt: row.disabled_at, disabledReason: row.disabled_reason, createdAt: row.created_at, updatedAt: row.updated_at,
   };
 }
 
+function oldSecretsOf(row: WebhookRow): OldSecret[] {
+  const last = row.old_secret_sealed && row.old_secret_until ? [{ sealed: row.old_secret_sealed, until: row.old_secret_until }] : [];
+  return [...last, ...row.older_secrets.map(({ sealed, until }) => ({ sealed: Buffer.from(sealed, 'base64'), until: new Date(until) })).reverse()];
+}
+
+/** Old secrets come by rotation alone. */
 function columnsOf(webhook: Webhook) {
   return {
     id: webhook.id, owner_id: webhook.ownerId, made_as: webhook.madeAs, survey_id: webhook.surveyId, url: webhook.url, events: [...webhook.events], description: webhook.description,
     is_active: webhook.isActive, is_batch: webhook.isBatch, max_per_second: webhook.maxPerSecond, max_age_seconds: webhook.maxAgeSeconds, max_waiting: webhook.maxWaiting, secret_sealed: webhook.secretSealed,
-    old_secret_sealed: webhook.oldSecretSealed, old_secret_until: webhook.oldSecretUntil, failing_since: webhook.failingSince, paused_until: webhook.pausedUntil,
+    failing_since: webhook.failingSince, paused_until: webhook.pausedUntil,
     disabled_at: webhook.disabledAt, disabled_reason: webhook.disabledReason, created_at: webhook.createdAt, updated_at: webhook.updatedAt,
   };
 }

@@ -1,0 +1,2 @@
+-- Secrets that were replaced before the last one and still sign: a list of {sealed (base64), until}.
+ALTER TABLE webhooks ADD COLUMN older_secrets jsonb NOT NULL DEFAULT '[]';
