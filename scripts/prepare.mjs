@@ -1,7 +1,7 @@
 // The set-up that every command shares: right Node, locked packages, a build of the present sources.
 // Plain JavaScript without dependencies: it runs on a bare checkout.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -38,6 +38,8 @@ function installPackages() {
   const lock = inRoot('package-lock.json');
   const installed = inRoot('node_modules', '.package-lock.json');
   if (existsSync(installed) && changedAt(installed) >= changedAt(lock)) return;
+  // Installing would empty the folder that it points to.
+  if (lstatSync(inRoot('node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) return;
   process.stderr.write('Installing the locked packages …\n');
   // "npm ci" refuses a lock that lacks an optional package for another system, as a registry that does not carry it makes them;
   // "npm install" then takes the same locked versions.

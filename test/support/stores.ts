@@ -39,19 +39,29 @@ function fromEnvironment(): Promise<SharedStores> | undefined {
 }
 
 async function start(): Promise<SharedStores> {
+  const { environment, ...stores } = await startStoreSet();
+  Object.assign(process.env, environment);
+  const stop = async () => {
+    await stores.stop();
+    for (const name of Object.keys(environment)) delete process.env[name];
+    started = undefined;
+  };
+  return { ...stores, stop };
+}
+
+/** A set of stores of its own; `environment` makes the tests of a process use it. */
+export async function startStoreSet(): Promise<SharedStores & { environment: Record<string, string> }> {
   const dataDir = temporaryDataDir();
   const need = { redis: true, redisJobs: true, postgres: true, clickhouse: true };
   const stores = await startEmbeddedStores({ dataDir, need, log: createLog('error'), env: process.env });
   const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
   const urls = { redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl };
-  for (const [key, url] of Object.entries(urls)) if (key in variables) process.env[variables[key as keyof typeof variables]] = url;
+  const environment = { [variables.redisUrl]: redisUrl, [variables.redisJobsUrl]: redisJobsUrl, [variables.databaseUrl]: databaseUrl, [variables.clickhouseUrl]: clickhouseUrl };
   const stop = async () => {
     await stores.stop();
-    for (const name of Object.values(variables)) delete process.env[name];
-    started = undefined;
     rmSync(dataDir, { recursive: true, force: true });
   };
-  return { ...urls, stop };
+  return { ...urls, environment, stop };
 }
 
 /** A fresh directory that PostgreSQL's own user can enter when the tests run as root. */
