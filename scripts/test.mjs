@@ -1,4 +1,4 @@
-// npm test [-- group | part of a file name …]: sets everything up, starts one set of stores and runs the tests group by group.
+// npm test [-- group | part of a file name …]: sets everything up, starts the stores and runs the tests group by group.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
