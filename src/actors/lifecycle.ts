@@ -1,5 +1,6 @@
 import { transition } from 'xstate';
 import type { Survey, SurveyWithQuestions } from '../domain/survey.ts';
+import { conflict } from '../errors.ts';
 import type { OutboxEvent } from '../stores/postgres/surveys.ts';
 import { contextOf, stateOf, statusOfState, surveyMachine, type SurveyEffect, type SurveyEvent, type SurveyState } from './survey-machine.ts';
 
@@ -15,14 +16,17 @@ export interface MoveContext {
   completed: number;
 }
 
-/** Puts an event to the survey's machine and says what its row becomes and what must be announced. Pure. */
+/**
+ * Puts an event to the survey's machine and says what its row becomes and what must be announced. Pure. Throws SURVEY_ENDED or
+ * QUOTA_REACHED where the status asked for would not last.
+ */
 export function moveSurvey(survey: SurveyWithQuestions, event: SurveyEvent, { nowMs, completed }: MoveContext): Move {
   const before = surveyMachine.resolveState({ value: stateOf(survey, nowMs), context: contextOf(survey) });
   const [after, actions] = transition(surveyMachine, before, event);
   const status = statusOfState[after.value as SurveyState];
   const { closedReason } = after.context;
   if (status === survey.status && closedReason === survey.closedReason && actions.length === 0) return { survey, events: [], isChanged: false };
-  const moved = { ...survey, status, closedReason: status === 'CLOSED' ? closedReason : null, updatedAt: new Date(nowMs) };
+  const moved = { ...survey, status, ...(status === 'CLOSED' ? { closedReason } : { closedReason: null, closedAt: null }), updatedAt: new Date(nowMs) };
   const move: Move = { survey: moved, events: [], isChanged: status !== survey.status || moved.closedReason !== survey.closedReason };
   for (const action of actions) apply(move, action.type as SurveyEffect, event, { nowMs, completed });
   return move;
@@ -35,6 +39,8 @@ function apply(move: Move, effect: SurveyEffect, event: SurveyEvent, { nowMs, co
     move.survey = { ...move.survey, publishedAt: at };
     move.events.push(published(move.survey, at));
   } else if (effect === 'stampClosed') move.survey = { ...move.survey, closedAt: at };
+  else if (effect === 'refuseEnded') throw conflict('SURVEY_ENDED', 'The survey has ended: give it a later endsAt, or none, to open it again');
+  else if (effect === 'refuseFull') throw conflict('QUOTA_REACHED', 'All seats of the quota are taken: raise responseQuota to open the survey again');
   else if (effect === 'announceQuota') move.events.push(quotaReached(move.survey, completed, at));
 }
 

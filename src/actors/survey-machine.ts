@@ -23,28 +23,33 @@ export type SurveyEffect =
   /** the same, if the move was asked for by the publish endpoint */
   | 'announceIfPublish'
   | 'stampClosed'
-  | 'announceQuota';
+  | 'announceQuota'
+  /** the status asked for cannot be had: the end has passed, or no seat is free */
+  | 'refuseEnded'
+  | 'refuseFull';
 
 const isOver = ({ context, event }: { context: SurveyContext; event: SurveyEvent }) =>
   'nowMs' in event && context.endsAtMs !== null && event.nowMs >= context.endsAtMs;
 const isEarly = ({ context, event }: { context: SurveyContext; event: SurveyEvent }) =>
   'nowMs' in event && context.startsAtMs !== null && event.nowMs < context.startsAtMs;
+const isFull = ({ event }: { event: SurveyEvent }) => event.type === 'SET_STATUS' && event.isFull;
+const wants = (event: SurveyEvent, status: SurveyStatus) => event.type === 'SET_STATUS' && event.status === status;
 const hasStarted = ({ context, event }: { context: SurveyContext; event: SurveyEvent }) => !isEarly({ context, event });
 
 /**
- * The life of a survey. Every status may be set from every other; `open` alone takes submissions. The machine is pure: the row in
+ * The life of a survey. Every status may be set from every other, unless the end has passed or the quota is full; `open` alone takes submissions. The machine is pure: the row in
  * Postgres is the truth, and saving and announcing are named effects that the caller carries out.
  */
 export const surveyMachine = setup({
   types: { context: {} as SurveyContext, events: {} as SurveyEvent, input: {} as SurveyContext },
   guards: {
-    toDraft: ({ event }) => event.type === 'SET_STATUS' && event.status === 'DRAFT',
-    toPaused: ({ event }) => event.type === 'SET_STATUS' && event.status === 'PAUSED',
-    toClosed: ({ event }) => event.type === 'SET_STATUS' && event.status === 'CLOSED',
-    toActiveTooLate: ({ context, event }) => event.type === 'SET_STATUS' && event.status === 'ACTIVE' && isOver({ context, event }),
-    toActiveEarly: ({ context, event }) => event.type === 'SET_STATUS' && event.status === 'ACTIVE' && isEarly({ context, event }),
-    toActive: ({ event }) => event.type === 'SET_STATUS' && event.status === 'ACTIVE',
-    toActiveFull: ({ event }) => event.type === 'SET_STATUS' && event.status === 'ACTIVE' && event.isFull,
+    toDraft: ({ event }) => wants(event, 'DRAFT'),
+    toPaused: ({ context, event }) => wants(event, 'PAUSED') && !isOver({ context, event }),
+    toClosed: ({ event }) => wants(event, 'CLOSED'),
+    toActiveEarly: ({ context, event }) => wants(event, 'ACTIVE') && isEarly({ context, event }) && !isFull({ event }),
+    toActive: ({ context, event }) => wants(event, 'ACTIVE') && !isOver({ context, event }) && !isFull({ event }),
+    tooLate: ({ context, event }) => (wants(event, 'ACTIVE') || wants(event, 'PAUSED')) && isOver({ context, event }),
+    tooFull: ({ event }) => wants(event, 'ACTIVE') && isFull({ event }),
     isOver,
     hasStarted,
   },
@@ -53,6 +58,8 @@ export const surveyMachine = setup({
     stampClosed: () => undefined,
     announceIfPublish: () => undefined,
     announceQuota: () => undefined,
+    refuseEnded: () => undefined,
+    refuseFull: () => undefined,
     reopen: assign({ closedReason: null }),
     closeByHand: assign({ closedReason: 'MANUAL' }),
     closeByTime: assign({ closedReason: 'ENDED' }),
@@ -62,12 +69,17 @@ export const surveyMachine = setup({
   id: 'survey',
   context: ({ input }) => input,
   initial: 'draft',
+  // What no state can follow.
+  on: {
+    SET_STATUS: [
+      { guard: 'tooLate', actions: ['refuseEnded'] },
+      { guard: 'tooFull', actions: ['refuseFull'] },
+    ],
+  },
   states: {
     draft: {
       on: {
         SET_STATUS: [
-          { guard: 'toActiveTooLate', target: 'closed', actions: ['announcePublished', 'closeByTime', 'stampClosed'] },
-          { guard: 'toActiveFull', target: 'closed', actions: ['closeByQuota', 'stampClosed'] },
           { guard: 'toActiveEarly', target: 'scheduled', actions: ['announcePublished'] },
           { guard: 'toActive', target: 'open', actions: ['announcePublished'] },
           { guard: 'toPaused', target: 'paused' },
@@ -107,8 +119,6 @@ export const surveyMachine = setup({
         // The seat was taken just before somebody paused: the filling still counts.
         QUOTA_FILLED: { target: 'closed', actions: ['closeByQuota', 'stampClosed', 'announceQuota'] },
         SET_STATUS: [
-          { guard: 'toActiveTooLate', target: 'closed', actions: ['closeByTime', 'stampClosed'] },
-          { guard: 'toActiveFull', target: 'closed', actions: ['closeByQuota', 'stampClosed'] },
           { guard: 'toActiveEarly', target: 'scheduled', actions: ['announceIfPublish'] },
           { guard: 'toActive', target: 'open', actions: ['announceIfPublish'] },
           { guard: 'toDraft', target: 'draft' },
@@ -119,8 +129,6 @@ export const surveyMachine = setup({
     closed: {
       on: {
         SET_STATUS: [
-          { guard: 'toActiveTooLate', target: 'closed', actions: ['closeByTime'] },
-          { guard: 'toActiveFull', target: 'closed', actions: ['closeByQuota'] },
           { guard: 'toActiveEarly', target: 'scheduled', actions: ['reopen', 'announceIfPublish'] },
           { guard: 'toActive', target: 'open', actions: ['reopen', 'announceIfPublish'] },
           { guard: 'toDraft', target: 'draft', actions: ['reopen'] },

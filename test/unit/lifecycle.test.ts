@@ -4,6 +4,7 @@ import { createActor } from 'xstate';
 import { moveSurvey } from '../../src/actors/lifecycle.ts';
 import { contextOf, stateOf, surveyMachine } from '../../src/actors/survey-machine.ts';
 import { surveyStatuses, type SurveyStatus, type SurveyWithQuestions } from '../../src/domain/survey.ts';
+import { Problem } from '../../src/errors.ts';
 import { blankSurvey } from '../support/questions.ts';
 
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
@@ -31,7 +32,6 @@ describe('the life of a survey', () => {
     assert.equal(stateOf(early, nowMs + 60_000), 'open');
     const ended = moveSurvey(survey({ status: 'ACTIVE', endsAt: at(0) }), { type: 'TIME_CAME', nowMs }, { nowMs, completed: 0 });
     assert.deepEqual([ended.survey.status, ended.survey.closedReason, ended.survey.closedAt?.getTime()], ['CLOSED', 'ENDED', nowMs]);
-    assert.equal(set(survey({ status: 'PAUSED', endsAt: at(-1) }), 'ACTIVE').survey.closedReason, 'ENDED');
     const running = moveSurvey(survey({ status: 'ACTIVE', endsAt: at(1) }), { type: 'TIME_CAME', nowMs }, { nowMs, completed: 0 });
     assert.equal(running.isChanged, false);
   });
@@ -42,10 +42,36 @@ describe('the life of a survey', () => {
     assert.deepEqual(full.events.map(({ kind, payload }) => [kind, payload['quota'], payload['responseCount']]), [['quota.reached', 7, 7]]);
     const again = moveSurvey(full.survey, { type: 'QUOTA_FILLED' }, { nowMs, completed: 7 });
     assert.deepEqual([again.isChanged, again.events], [false, []]);
-    assert.equal(set(full.survey, 'ACTIVE', { isFull: true }).survey.status, 'CLOSED');
     assert.equal(set(full.survey, 'ACTIVE').survey.status, 'ACTIVE');
     const causes = [full.events[0]?.cause, moveSurvey({ ...full.survey, status: 'ACTIVE', revision: 9 }, { type: 'QUOTA_FILLED' }, { nowMs, completed: 8 }).events[0]?.cause];
     assert.notEqual(causes[0], causes[1]);
+  });
+
+  it('refuses a status that could not last, from every status and by either endpoint', () => {
+    const reason = (attempt: () => unknown) => {
+      try {
+        attempt();
+      } catch (error) {
+        return error instanceof Problem && error.details && 'reason' in error.details ? error.details.reason : error;
+      }
+      return 'none';
+    };
+    for (const status of surveyStatuses)
+      for (const by of ['update', 'publish'] as const) {
+        const [over, full] = [survey({ status, endsAt: at(0) }), survey({ status, responseQuota: 7 })];
+        assert.equal(reason(() => set(over, 'ACTIVE', { by })), 'SURVEY_ENDED', status);
+        assert.equal(reason(() => set(full, 'ACTIVE', { by, isFull: true })), 'QUOTA_REACHED', status);
+        assert.equal(reason(() => set(full, 'ACTIVE', { by })), 'none', status);
+      }
+    assert.equal(reason(() => set(survey({ endsAt: at(0) }), 'PAUSED')), 'SURVEY_ENDED');
+    assert.equal(reason(() => set(survey({ startsAt: at(1) }), 'ACTIVE', { isFull: true })), 'QUOTA_REACHED');
+    for (const status of ['DRAFT', 'CLOSED'] as const) assert.equal(set(survey({ status: 'PAUSED', endsAt: at(0) }), status, { isFull: true }).survey.status, status);
+  });
+
+  it('forgets when it was closed once it is open again', () => {
+    const closed = survey({ status: 'CLOSED', closedReason: 'MANUAL', closedAt: at(-1000) });
+    assert.deepEqual((['ACTIVE', 'PAUSED', 'DRAFT'] as const).map((status) => set(closed, status).survey.closedAt), [null, null, null]);
+    assert.equal(set(survey({ status: 'ACTIVE' }), 'CLOSED').survey.closedAt?.getTime(), nowMs);
   });
 
   it('takes submissions only while it is open', () => {

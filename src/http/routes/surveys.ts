@@ -109,7 +109,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     }),
     route({
       method: 'PUT', path: '/surveys/{id}', tag: 'Surveys', summary: 'Change a survey',
-      description: 'Any of the fields. With `status` the survey moves: every status may be set from every other. Setting ACTIVE after `endsAt`, or while the quota is full, leaves it CLOSED.',
+      description: 'Any of the fields. With `status` the survey moves: every status may be set from every other, but what could not last is refused and changes nothing: ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), ACTIVE while the quota is full (409 QUOTA_REACHED). A later `endsAt` or a higher quota in the same request counts.',
       access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', body: surveyChangeBody, reply: surveyWithQuestionsSchema, replyStatus: 200,
       handle: async ({ params, body, right }) => {
         const id = params['id'] ?? '';
@@ -130,7 +130,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     }),
     route({
       method: 'POST', path: '/surveys/{id}/publish', tag: 'Surveys', summary: 'Publish a survey',
-      description: 'Opens the survey and announces survey.published whenever this changes the status to ACTIVE.',
+      description: 'Opens the survey and announces survey.published whenever this changes the status to ACTIVE. 409 SURVEY_ENDED after `endsAt`, 409 QUOTA_REACHED while the quota is full.',
       access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', isBodyOptional: true,
       body: z.strictObject({ status: z.literal('ACTIVE', { error: 'only ACTIVE can be published' }).optional() }),
       reply: surveyWithQuestionsSchema, replyStatus: 200,
