@@ -4,7 +4,7 @@ import { sumsOf, type CrosstabCounts, type Sum } from './crosstab-counts.ts';
 import { findingFilter, findingKindOf, type KnownFindings } from './finding-variables.ts';
 import type { Category, Dimension } from './questions/contract.ts';
 import { registry } from './questions/registry.ts';
-import { compareColumns, comparisonsIn, type Correction } from './significance.ts';
+import { compareColumns, comparisonsIn, type ComparedColumn, type Correction } from './significance.ts';
 import type { SurveyWithQuestions } from './survey.ts';
 
 /** A table of so many cells takes about 20 MB as JSON; one of two scales of 10,000 points would take all the memory there is. */
@@ -19,29 +19,80 @@ export interface ComparisonAsked {
   correction?: Correction | undefined;
 }
 
+/** What was counted of a table, and the variable in its columns. */
+export interface CountedTable extends CrosstabCounts {
+  columns: Dimension;
+}
+
+/** A crosstab (contract §8) of counted cells: one table of `interpretTables`. */
+export function interpretCrosstab({ rows, ...table }: CountedTable & { rows: Dimension }, asked: ComparisonAsked = {}) {
+  const [shown] = interpretTables(rows, [table], asked);
+  if (!shown) throw new Error('a table was lost');
+  return shown;
+}
+
 /**
- * A crosstab of counted cells (contract §8). Refuses a table with more than 200,000 cells (VALIDATION_ERROR). Percentages are of
- * respondents who answered both questions, weighted where weights were counted; where a question takes several answers they may add up to
- * more than 100. Columns are compared by their percentages and effective bases; a table that would need more than a million comparisons has
- * none, or is refused if they were asked for. Chi-square and Cramér's V are those of the (weighted) counts shown.
+ * Tables with the same variable in their rows. Refuses more than 200,000 cells (VALIDATION_ERROR). Percentages are of the respondents of a table,
+ * who answered both its questions, weighted where weights were counted; where a question takes several answers they may add up to more
+ * than 100. Columns are compared by their percentages and effective bases; what would need more than a million comparisons has none, or is
+ * refused if they were asked for. Chi-square and Cramér's V are those of the (weighted) counts shown.
  */
-export function interpretCrosstab({ rows, columns, ...counts }: CrosstabCounts & { rows: Dimension; columns: Dimension }, asked: ComparisonAsked = {}) {
+export function interpretTables(rows: Dimension, tables: readonly CountedTable[], asked: ComparisonAsked = {}) {
+  // Deleted options are shown where somebody chose them: in all tables if in any, so that their rows stay the same.
+  const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || tables.some(({ rowTotals }) => (rowTotals.get(code) ?? 0) > 0));
+  const laid = tables.map((table) => layOut(categories, table));
+  refuseTooMany(laid);
+  const isCompared = isComparable(laid, asked);
+  return laid.map((table) => present(table, isCompared ? asked : undefined));
+}
+
+/** A table before its cells are looked at. */
+interface Laid {
+  rows: readonly Head[];
+  columns: readonly Head[];
+  sums: ReturnType<typeof sumsOf>;
+  unweightable: number | undefined;
+}
+
+function layOut(categories: readonly Category[], { columns, ...counts }: CountedTable): Laid {
   const sums = sumsOf(counts);
-  const rowHeads = headsOf(rows.categories, sums.row);
-  const columnHeads = headsOf(columns.categories, sums.column);
-  if (rowHeads.length * columnHeads.length > cellsAtMost)
-    throw validationProblem([{ path: 'questionId2', message: `the table would have ${rowHeads.length} rows and ${columnHeads.length} columns; it can have ${cellsAtMost} cells at most` }]);
-  const table = rowHeads.map((row) => columnHeads.map((column) => sums.cell(row.code, column.code)));
-  const over = significantIn(table, columnHeads, asked);
+  const heads = columns.categories.map((category) => ({ ...category, ...sums.column(category.code) }));
   return {
-    rows: rowHeads.map(presentHead),
-    columns: columnHeads.map(presentHead),
+    rows: categories.map((category) => ({ ...category, ...sums.row(category.code) })),
+    columns: heads.filter(({ count, isHidden }) => count > 0 || isHidden !== true),
+    sums,
+    unweightable: counts.weighted?.unweightable,
+  };
+}
+
+function refuseTooMany(tables: readonly Laid[]): void {
+  const rows = tables[0]?.rows.length ?? 0;
+  const columns = tables.reduce((sum, table) => sum + table.columns.length, 0);
+  if (rows * columns <= cellsAtMost) return;
+  throw validationProblem([{ path: tables.length > 1 ? 'banner' : 'questionId2', message: `there would be ${rows} rows and ${columns} columns; a table can have ${cellsAtMost} cells at most` }]);
+}
+
+/** Whether columns can be compared; refuses what was asked for and cannot be. */
+function isComparable(tables: readonly Laid[], { significance, correction }: ComparisonAsked): boolean {
+  const comparisons = tables.reduce((sum, { rows, columns }) => sum + comparisonsIn(rows.length, columns.filter(({ count }) => count > 0).length), 0);
+  if (comparisons <= comparisonsAtMost) return true;
+  if (significance === undefined && correction === undefined) return false;
+  const path = significance === undefined ? 'correction' : 'significance';
+  throw validationProblem([{ path, message: `the columns would take ${comparisons} comparisons; there can be ${comparisonsAtMost} at most` }]);
+}
+
+function present({ rows, columns, sums, unweightable }: Laid, asked: ComparisonAsked | undefined) {
+  const table = rows.map((row) => columns.map((column) => sums.cell(row.code, column.code)));
+  const over = asked && compareColumns(columns.map((head, c) => comparedColumn(head, table, c)), rows.length, { level: asked.significance ?? usualLevel, correction: asked.correction });
+  return {
+    rows: rows.map(presentHead),
+    columns: columns.map(presentHead),
     cells: table.map((line, r) =>
       line.map(({ count, weight }, c) => ({
         count,
         weightedCount: weight,
-        rowPercent: percent(weight, rowHeads[r]?.weight ?? 0),
-        columnPercent: percent(weight, columnHeads[c]?.weight ?? 0),
+        rowPercent: percent(weight, rows[r]?.weight ?? 0),
+        columnPercent: percent(weight, columns[c]?.weight ?? 0),
         totalPercent: percent(weight, sums.total.weight),
         significantOver: over?.[r]?.[c] ?? [],
       })),
@@ -50,7 +101,7 @@ export function interpretCrosstab({ rows, columns, ...counts }: CrosstabCounts &
     weightedTotal: sums.total.weight,
     effectiveBase: sums.total.effectiveBase,
     ...associationOf(table.map((line) => line.map(({ weight }) => weight))),
-    ...(counts.weighted && { unweightable: counts.weighted.unweightable }),
+    ...(unweightable !== undefined && { unweightable }),
   };
 }
 
@@ -62,21 +113,8 @@ const presentHead = ({ value, text, count, weight, effectiveBase }: Head) => ({ 
 const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.min(1, part / whole));
 const percent = (part: number, whole: number): number => (whole === 0 ? 0 : Math.min(100, (part / whole) * 100));
 
-/** The categories with their totals; hidden ones only where somebody chose them. */
-function headsOf(categories: readonly Category[], totalOf: (code: number) => Sum): Head[] {
-  return categories.map((category) => ({ ...category, ...totalOf(category.code) })).filter(({ count, isHidden }) => count > 0 || isHidden !== true);
-}
-
-/** By row and column; undefined where nothing was compared. */
-function significantIn(table: readonly (readonly Sum[])[], heads: readonly Head[], { significance, correction }: ComparisonAsked): string[][][] | undefined {
-  const comparisons = comparisonsIn(table.length, heads.filter(({ count }) => count > 0).length);
-  if (comparisons > comparisonsAtMost) {
-    if (significance === undefined && correction === undefined) return undefined;
-    const path = significance === undefined ? 'correction' : 'significance';
-    throw validationProblem([{ path, message: `the columns would take ${comparisons} comparisons; a table can have ${comparisonsAtMost} at most` }]);
-  }
-  const columns = heads.map(({ value, weight, effectiveBase }, c) => ({ value, base: effectiveBase, shares: table.map((line) => share(line[c]?.weight ?? 0, weight)) }));
-  return compareColumns(columns, table.length, { level: significance ?? usualLevel, correction });
+function comparedColumn({ value, weight, effectiveBase }: Head, table: readonly (readonly Sum[])[], column: number): ComparedColumn {
+  return { value, base: effectiveBase, shares: table.map((line) => share(line[column]?.weight ?? 0, weight)) };
 }
 
 /**

@@ -14,7 +14,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) 
 describe('a crosstab', () => {
   let service: RunningService;
   let admin: Client;
-  let survey: { id: string; rows: string; columns: string; weight: string };
+  let survey: { id: string; rows: string; columns: string; weight: string; matrix: any; several: string };
   const ask = (fields: Record<string, unknown> = {}) => admin.post(`/analytics/surveys/${survey.id}/crosstab`, { questionId1: survey.rows, questionId2: survey.columns, ...fields });
   const refusal = async (fields: Record<string, unknown>) => {
     const { status, body } = await admin.call('POST', `/analytics/surveys/${survey.id}/crosstab`, { body: { questionId1: survey.rows, questionId2: survey.columns, ...fields } });
@@ -29,13 +29,19 @@ describe('a crosstab', () => {
     const question = (body: Record<string, unknown>) => admin.create(`/surveys/${id}/questions`, body);
     const choice = (...values: string[]) => question({ type: 'DROPDOWN', text: 'Which?', options: values.map((value) => ({ text: value.toUpperCase(), value })) });
     const [rows, columns, weight] = [await choice('a', 'b'), await choice('x', 'y', 'z'), await question({ type: 'NUMBER', text: 'How many live there?' })];
+    const several = await question({ type: 'CHECKBOXES', text: 'Which fruits?', options: [{ text: 'Apple' }, { text: 'Pear' }] });
+    const matrix = await question({ type: 'MATRIX', text: 'How was it?', options: [{ text: 'Good' }, { text: 'Bad' }], settings: { rows: [{ text: 'Food' }, { text: 'Service' }] } });
     await admin.post(`/surveys/${id}/publish`);
-    survey = { id, rows: rows.id, columns: columns.id, weight: weight.id };
+    const furtherOf = (n: number) => [
+      ...several.options.slice(0, n % 3).map((option: any) => ({ questionId: several.id, optionId: option.id })),
+      { questionId: matrix.id, rowId: matrix.settings.rows[1].id, optionId: matrix.options[n % 2].id },
+    ];
+    survey = { id, rows: rows.id, columns: columns.id, weight: weight.id, matrix, several: several.id };
     for (const [r, line] of crossed.entries())
       for (const [c, count] of line.entries())
         for (let n = 0; n < count; n += 1)
           await admin.submit(id, {
-            answers: [{ questionId: rows.id, optionId: rows.options[r].id }, { questionId: columns.id, optionId: columns.options[c].id }, ...weightsOf(n).map((numberValue) => ({ questionId: weight.id, numberValue }))],
+            answers: [{ questionId: rows.id, optionId: rows.options[r].id }, { questionId: columns.id, optionId: columns.options[c].id }, ...weightsOf(n).map((numberValue) => ({ questionId: weight.id, numberValue })), ...furtherOf(n)],
             metadata: { panel: n % 2 === 0 ? '0.5' : 'unknown' },
           });
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 50));
@@ -80,5 +86,24 @@ describe('a crosstab', () => {
     assert.deepEqual(await refusal({ weightQuestionId: survey.rows, questionId2: 'nobody' }), ['questionId2', 'weightQuestionId']);
     assert.deepEqual(await refusal({ weightQuestionId: survey.weight, weightMetadataKey: 'panel' }), ['weightMetadataKey']);
     assert.deepEqual(await refusal({ weightMetadataKey: '' }), ['weightMetadataKey']);
+  });
+
+  it('takes a banner: further columns, each as if crossed alone', async () => {
+    const { several, matrix, columns } = survey;
+    const rowId = matrix.settings.rows[1].id;
+    for (const fields of [{}, { weightQuestionId: survey.weight, correction: 'fdr', filters: [`${several}:apple`] }]) {
+      const { banner, ...first } = await ask({ ...fields, banner: [several, { questionId: matrix.id, rowId }, columns] });
+      const alone = [await ask({ ...fields, questionId2: several }), await ask({ ...fields, questionId2: matrix.id, rowId2: rowId }), await ask(fields)];
+      assert.deepEqual(first, alone[2]);
+      assert.deepEqual(banner, [{ questionId: several, ...alone[0] }, { questionId: matrix.id, rowId, ...alone[1] }, { questionId: columns, ...alone[2] }]);
+    }
+    assert.ok(!('banner' in (await ask())));
+    assert.deepEqual((await ask({ banner: [] })).banner, []);
+  });
+
+  it('refuses banners of what cannot be crossed, each with its place', async () => {
+    assert.deepEqual(await refusal({ banner: [survey.columns, survey.weight, survey.matrix.id, 'nobody', { questionId: survey.matrix.id, rowId: 'nobody' }] }), ['banner.1', 'banner.2', 'banner.3', 'banner.4']);
+    assert.deepEqual(await refusal({ banner: Array.from({ length: 21 }, () => survey.columns) }), ['banner']);
+    assert.deepEqual(await refusal({ banner: 5 }), ['banner']);
   });
 });

@@ -131,3 +131,32 @@ test('a weight that was changed leaves nothing of the old one behind', async () 
   assert.equal(total, 2);
   assert.ok(Math.abs(weight - 0.3) < 1e-12 && Math.abs(squares - 0.05) < 1e-12, `${weight} and ${squares}`);
 });
+
+test('a banner is counted in one statement, and as each of its tables alone', async () => {
+  const surveyId = newId();
+  const codes = Array.from({ length: 300 }, (_, n) => [1 + (n % 3), (n % 4) + 1, n % 8, n % 5 === 0 ? 0 : 1 + (n % 2)]);
+  const ids = codes.map(() => newId());
+  const line = (n: number, version: number) => responseLine({ surveyId, responseId: ids[n] ?? '', version, codes: codes[n] ?? [], numbers: [(n % 7) / 2], isComplete: version > 1, submittedAtMs: givenStart + n });
+  await database.store(codes.map((_, n) => line(n, 1)));
+  await database.store(codes.flatMap((_, n) => (n % 10 === 0 ? [line(n, 2)] : [])));
+  const rows = single(0, 1, 2, 3);
+  const columns = [single(1, 1, 2, 3, 4), several([2], 1, 2, 3), several([], 1), single(3, 1, 2)];
+  let statements = 0;
+  const { countBanner, countCrosstab } = createCrosstabStore({ clickhouse: { ...database.clickhouse, select: (...given) => ((statements += 1), database.clickhouse.select(...given)) } });
+  for (const weight of [undefined, { kind: 'number', slot: 0, presence: 0 } as const]) {
+    const banner = await countBanner({ surveyId, rows, columns, weight });
+    statements = 0;
+    assert.deepEqual((await countBanner({ surveyId, rows, columns, weight })).length, 4);
+    const ofBanner = statements;
+    const alone = await Promise.all(columns.map((dimension) => countCrosstab({ surveyId, rows, columns: dimension, weight })));
+    assert.deepEqual(banner.map(inOrder), alone.map(inOrder));
+    assert.equal(ofBanner, (statements - ofBanner) / 3, 'as many as one table; the impossible one takes none');
+    assert.deepEqual(banner.map(({ total }) => total), weight ? [257, 225, 0, 206] : [300, 262, 0, 240]);
+  }
+});
+
+const byPlace = (one: { row: number; column: number }, other: { row: number; column: number }): number => one.row - other.row || one.column - other.column;
+/** Rows come in any order. */
+const inOrder = ({ cells, rowTotals, columnTotals, total, weighted }: CrosstabCounts) => ({
+  cells: [...cells].sort(byPlace), rowTotals, columnTotals, total, weighted: weighted && { ...weighted, cells: [...weighted.cells].sort(byPlace) },
+});

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { interpretCrosstab } from '../../domain/crosstab.ts';
+import { interpretTables } from '../../domain/crosstab.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { corrections } from '../../domain/significance.ts';
 import { visibleQuestions, type SurveyWithQuestions } from '../../domain/survey.ts';
@@ -10,7 +10,7 @@ import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { endField, invertedMessage, isInverted, startField } from '../query.ts';
 import { ok, route, type Route } from '../route.ts';
 import { crosstabSchema } from '../schemas/analytics.ts';
-import { conditionsOf, dimensionOf, filterText } from '../variables.ts';
+import { conditionsOf, dimensionOf, filterText, type NamedVariable } from '../variables.ts';
 
 export interface CrosstabRouteDeps {
   crosstab: CrosstabStore;
@@ -30,6 +30,11 @@ const crosstabBody = z
     isComplete: z.boolean().optional(),
     weightQuestionId: z.string().optional().describe('A NUMBER question: every response weighs its answer'),
     weightMetadataKey: z.string().min(1).max(100).optional().describe('A key of `metadata`: every response weighs the number that stands there. Not beside `weightQuestionId`'),
+    banner: z
+      .array(z.union([z.string(), z.strictObject({ questionId: z.string(), rowId: z.string() })]))
+      .max(20)
+      .optional()
+      .describe('Further questions in columns, each crossed with the question in the rows; with `rowId` a row of a MATRIX or an item of a RANKING'),
     significance: z.number().min(0.5).lt(1).optional().describe('Level of confidence from which on `significantOver` names a column; 0.95 (p < 0.05) if not given'),
     correction: z.enum(corrections).optional().describe('For the many comparisons of a row: `bonferroni`, or `fdr` (Benjamini–Hochberg); none if not given'),
   })
@@ -42,6 +47,7 @@ const description = [
     'A correction takes all pairs of columns of one row for a family. Columns of a question with several answers share respondents; the test takes them for separate people, which names rather too few.',
   'With a weight, `weightedCount`, `weightedTotal`, percentages, chi-square and Cramér’s V are of sums of weights, and columns are compared by their effective bases, (Σw)² / Σw²; `count` and `total` stay unweighted. ' +
     'A weight is usable from 1e-12 to 1e12; responses without one are in no figure but `unweightable`. Weights are not rescaled: chi-square grows with their size, so let them average one.',
+  'A `banner` puts further questions in columns beside one another, all counted at one moment; each part is what crossing its question alone would give, over the responses that answered it and the question in the rows.',
 ].join('\n\n');
 
 export function crosstabRoute({ crosstab, surveys, findings: store }: CrosstabRouteDeps): Route {
@@ -52,16 +58,31 @@ export function crosstabRoute({ crosstab, surveys, findings: store }: CrosstabRo
       const survey = await surveys.load(params['surveyId'] ?? '');
       if (!survey) throw notFound('survey');
       const findings: Finding[] = [];
-      const scope = { survey, known: await store.named(survey.id, [body.questionId1, body.questionId2, ...body.filters]) };
-      const rows = dimensionOf(scope, { id: body.questionId1, row: body.rowId1, path: 'questionId1' }, findings);
-      const columns = dimensionOf(scope, { id: body.questionId2, row: body.rowId2, path: 'questionId2' }, findings);
-      const weight = weightOf(survey, body, findings);
-      if (!rows || !columns || findings.length > 0) throw validationProblem(findings);
       const { startDate, endDate, isComplete } = body;
-      const counted = await crosstab.countCrosstab({ surveyId: survey.id, rows, columns, weight, filters: conditionsOf(scope, body.filters, 'filters'), startDate, endDate, isComplete });
-      return ok(interpretCrosstab({ rows, columns, ...counted }, body));
+      const heads = headsOf(body);
+      const scope = { survey, known: await store.named(survey.id, [body.questionId1, ...heads.map(({ id }) => id), ...body.filters]) };
+      const rows = dimensionOf(scope, { id: body.questionId1, row: body.rowId1, path: 'questionId1' }, findings);
+      const columns = heads.flatMap((head) => dimensionOf(scope, head, findings) ?? []);
+      const weight = weightOf(survey, body, findings);
+      if (!rows || findings.length > 0) throw validationProblem(findings);
+      const filters = conditionsOf(scope, body.filters, 'filters');
+      const counted = await crosstab.countBanner({ surveyId: survey.id, rows, columns, weight, filters, startDate, endDate, isComplete });
+      const tables = interpretTables(rows, columns.flatMap((dimension, index) => (counted[index] ? [{ ...counted[index], columns: dimension }] : [])), body);
+      return ok(presentTables(heads, tables, body.banner !== undefined));
     },
   });
+}
+
+/** What stands in columns: the second question, then those of the banner. */
+function headsOf({ questionId2, rowId2, banner = [] }: z.output<typeof crosstabBody>): NamedVariable[] {
+  const named = banner.map((item, index) => ({ ...(typeof item === 'string' ? { id: item, row: undefined } : { id: item.questionId, row: item.rowId }), path: `banner.${index}` }));
+  return [{ id: questionId2, row: rowId2, path: 'questionId2' }, ...named];
+}
+
+function presentTables(heads: readonly NamedVariable[], [first, ...others]: ReturnType<typeof interpretTables>, hasBanner: boolean): z.input<typeof crosstabSchema> {
+  if (!first) throw new Error('a crosstab was not counted');
+  const banner = others.map((table, index) => ({ questionId: heads[index + 1]?.id ?? '', ...(heads[index + 1]?.row !== undefined && { rowId: heads[index + 1]?.row }), ...table }));
+  return { ...first, ...(hasBanner && { banner }) };
 }
 
 function weightOf(survey: SurveyWithQuestions, { weightQuestionId, weightMetadataKey }: z.output<typeof crosstabBody>, findings: Finding[]): Weight | undefined {

@@ -67,20 +67,21 @@ const associationFields = {
   cramersV: z.number().min(0).nullable(),
 };
 
+const tableFields = {
+  rows: z.array(headSchema),
+  columns: z.array(headSchema),
+  cells: z.array(z.array(cellSchema)).describe('Row by row, in the order of `rows` and `columns`'),
+  total: countSchema.describe('Respondents who answered both questions'),
+  weightedTotal: z.number(),
+  effectiveBase: z.number().min(0).describe('(Σw)² / Σw²; the total without a weight'),
+  ...associationFields,
+  unweightable: countSchema.optional().describe('With a weight: respondents left out for want of a usable one'),
+};
+
 const bannerSchema = z
-  .strictObject({ questionId: idSchema, columns: z.array(headSchema), cells: z.array(z.array(cellSchema)), ...associationFields })
-  .meta({ id: 'CrosstabBanner', description: 'The same rows against the columns of a further question.' });
+  .strictObject({ questionId: z.string().describe('As it was asked for'), rowId: z.string().optional(), ...tableFields })
+  .meta({ id: 'CrosstabBanner', description: 'The same rows against the columns of a further question; their totals are of those who answered it too.' });
 
 export const crosstabSchema = z
-  .strictObject({
-    rows: z.array(headSchema),
-    columns: z.array(headSchema),
-    cells: z.array(z.array(cellSchema)).describe('Row by row, in the order of `rows` and `columns`'),
-    total: countSchema.describe('Respondents who answered both questions'),
-    weightedTotal: z.number(),
-    effectiveBase: z.number().min(0).describe('(Σw)² / Σw²; the total without a weight'),
-    ...associationFields,
-    unweightable: countSchema.optional().describe('With a weight: respondents left out for want of a usable one'),
-    banner: z.array(bannerSchema).optional(),
-  })
+  .strictObject({ ...tableFields, banner: z.array(bannerSchema).optional() })
   .meta({ id: 'Crosstab', description: 'Two questions crossed. Questions with several answers count respondents.' });

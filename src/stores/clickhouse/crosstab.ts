@@ -22,6 +22,10 @@ export interface CrosstabQuery extends DateRange {
   weight?: Weight | undefined;
 }
 
+export interface BannerQuery extends Omit<CrosstabQuery, 'columns'> {
+  columns: readonly Dimension[];
+}
+
 const countTimeoutMs = 30_000;
 /** Stands for all categories of a dimension; no category has it. */
 const allCodes = 0;
@@ -29,24 +33,43 @@ const allCodes = 0;
 type CellRow = readonly [row: number, column: number, count: number, weight: number, squares: number, unweightable: number];
 
 export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } & Placement) {
-  const columns = createCodeColumns(clickhouse);
+  const codeColumns = createCodeColumns(clickhouse);
+  const findings = clickhouse.table('findings');
+
+  /** Tables of the same rows against each of several columns, in their order; one statement, and so one state of the responses. */
+  const countBanner = async ({ columns, ...query }: BannerQuery): Promise<CrosstabCounts[]> => {
+    const tables = columns.map((dimension): CrosstabQuery => ({ ...query, columns: dimension }));
+    const possible = tables.filter((table) => !isEmpty(table.rows) && !isEmpty(table.columns));
+    const scanned = possible.length === 0 ? [] : await scan(query, possible);
+    const found = new Map(possible.map((table, index) => [table, scanned[index] ?? []]));
+    return tables.map((table) => collect(sumCells(found.get(table) ?? []), query.weight));
+  };
+
+  const scan = async (query: Omit<BannerQuery, 'columns'>, tables: readonly CrosstabQuery[]): Promise<ScanRow[][]> => {
+    const { surveyId, startDate, endDate, isComplete, filters: conditions, weight } = query;
+    const selection = { surveyId, startDate, endDate, isComplete, conditions };
+    const slots = [...slotsOf(query.rows), ...tables.flatMap((table) => slotsOf(table.columns)), ...(weight?.kind === 'number' ? [weight.presence] : []), ...selectionSlots(selection)];
+    const columnOf = await columnNames(codeColumns, slots);
+    const scope = {
+      clickhouse, surveyId, conditions: conditionsOf(selection, columnOf, findings), timeoutMs: countTimeoutMs,
+      columns: ['is_complete', 'numbers', 'metadata', ...existingColumns(slots, columnOf)],
+    };
+    // Sums of weights with superseded ones subtracted again would keep their rounding.
+    const isAdditive = weight === undefined;
+    return (await runScans(scope, tables.map((table) => ({ isAdditive, statement: (source) => crosstabStatement(table, source, { columnOf, findings }) })))).rows;
+  };
+
   return {
-    async countCrosstab(query: CrosstabQuery): Promise<CrosstabCounts> {
-      if (isEmpty(query.rows) || isEmpty(query.columns)) return { ...collectCounts([]), ...(query.weight ? { weighted: collectWeights([]) } : {}) };
-      const selection = { surveyId: query.surveyId, startDate: query.startDate, endDate: query.endDate, isComplete: query.isComplete, conditions: query.filters };
-      const slots = [...slotsOf(query.rows), ...slotsOf(query.columns), ...(query.weight?.kind === 'number' ? [query.weight.presence] : []), ...selectionSlots(selection)];
-      const columnOf = await columnNames(columns, slots);
-      const scope = {
-        clickhouse, surveyId: query.surveyId, conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')), timeoutMs: countTimeoutMs,
-        columns: ['is_complete', 'numbers', 'metadata', ...existingColumns(slots, columnOf)],
-      };
-      // Sums of weights with superseded ones subtracted again would keep their rounding.
-      const isAdditive = query.weight === undefined;
-      const { rows } = await runScans(scope, [{ isAdditive, statement: (source) => crosstabStatement(query, source, { columnOf, findings: clickhouse.table('findings') }) }]);
-      const cells = sumCells(rows[0] ?? []);
-      return { ...collectCounts(cells), ...(query.weight ? { weighted: collectWeights(cells) } : {}) };
+    countBanner,
+    async countCrosstab({ columns, ...query }: CrosstabQuery): Promise<CrosstabCounts> {
+      const [counted] = await countBanner({ ...query, columns: [columns] });
+      return counted ?? collect([], query.weight);
     },
   };
+}
+
+function collect(cells: readonly CellRow[], weight: Weight | undefined): CrosstabCounts {
+  return { ...collectCounts(cells), ...(weight && { weighted: collectWeights(cells) }) };
 }
 
 /** No response can fall into any category. */

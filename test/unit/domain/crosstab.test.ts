@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { associationOf, chiSquareTail, logGamma } from '../../../src/domain/chi-square.ts';
-import { interpretCrosstab, parseFilter } from '../../../src/domain/crosstab.ts';
+import { interpretCrosstab, interpretTables, parseFilter } from '../../../src/domain/crosstab.ts';
 import { blankSurvey, fullSurvey, withQuestion } from '../../support/questions.ts';
 
 const isNear = (actual: number | null, expected: number, tolerance = 1e-9) => assert.ok(actual !== null && Math.abs(actual - expected) <= tolerance * Math.max(1, Math.abs(expected)), `${actual} is not ${expected}`);
@@ -151,7 +151,7 @@ describe('a crosstab', () => {
     const wide = { categories: categories(...Array.from({ length: 1500 }, (_, index) => `c${index}`)), source };
     const given = { rows: { categories: categories('a'), source }, columns: wide, cells: [{ row: 1, column: 1, count: 50 }], rowTotals: new Map([[1, 50]]), columnTotals: new Map(wide.categories.map(({ code }) => [code, 50])), total: 50 };
     assert.deepEqual(interpretCrosstab(given).cells[0]?.[0]?.significantOver, []);
-    assert.throws(() => interpretCrosstab(given, { correction: 'fdr' }), { code: 'VALIDATION_ERROR', details: [{ path: 'correction', message: 'the columns would take 1124250 comparisons; a table can have 1000000 at most' }] });
+    assert.throws(() => interpretCrosstab(given, { correction: 'fdr' }), { code: 'VALIDATION_ERROR', details: [{ path: 'correction', message: 'the columns would take 1124250 comparisons; there can be 1000000 at most' }] });
     const few = { ...given, columnTotals: new Map([[1, 50], [2, 50]]) };
     assert.deepEqual(interpretCrosstab(few).cells[0]?.[0]?.significantOver, ['c1']);
   });
@@ -167,6 +167,38 @@ describe('a crosstab', () => {
     const rows = { categories: [kept, { ...gone, isHidden: true }], source };
     const count = (total: number) => interpretCrosstab({ rows, columns: { categories: [kept], source }, cells: [], rowTotals: new Map([[2, total]]), columnTotals: new Map(), total }).rows.length;
     assert.deepEqual([count(0), count(3)], [1, 2]);
+  });
+});
+
+describe('a banner', () => {
+  const head = (value: string, code: number, isHidden = false) => ({ code, value, text: value, isHidden });
+  const source = { kind: 'code', slot: 0 } as const;
+  const table = (columns: string[], cells: [row: number, column: number, count: number][]) => {
+    const sums = (place: 0 | 1) => cells.reduce((totals, cell) => totals.set(cell[place], (totals.get(cell[place]) ?? 0) + cell[2]), new Map<number, number>());
+    return {
+      columns: { categories: columns.map((value, index) => head(value, index + 1)), source }, cells: cells.map(([row, column, count]) => ({ row, column, count })),
+      rowTotals: sums(0), columnTotals: sums(1), total: cells.reduce((sum, [, , count]) => sum + count, 0),
+    };
+  };
+
+  it('is the tables side by side, each over its own respondents', () => {
+    const rows = { categories: [head('a', 1), head('b', 2)], source };
+    const [one, other] = [table(['x', 'y'], [[1, 1, 30], [2, 1, 10], [1, 2, 10], [2, 2, 30]]), table(['z'], [[1, 1, 3], [2, 1, 1]])];
+    assert.deepEqual(interpretTables(rows, [one, other]), [interpretCrosstab({ rows, ...one }), interpretCrosstab({ rows, ...other })]);
+    assert.deepEqual(interpretTables(rows, [one, other]).map(({ total, cells }) => [total, cells[0]?.[0]?.rowPercent]), [[80, 75], [4, 100]]);
+  });
+
+  it('has the same rows everywhere, those of deleted options too', () => {
+    const rows = { categories: [head('a', 1), head('gone', 2, true), head('never', 3, true)], source };
+    const tables = interpretTables(rows, [table(['x'], [[1, 1, 2]]), table(['y'], [[1, 1, 1], [2, 1, 1]])]);
+    assert.deepEqual(tables.map((shown) => shown.rows.map(({ value, total }) => [value, total])), [[['a', 2], ['gone', 0]], [['a', 1], ['gone', 1]]]);
+  });
+
+  it('is bounded as one table is', () => {
+    const scale = { categories: Array.from({ length: 500 }, (_, index) => head(String(index), index + 1)), source };
+    const wide = { ...table([], []), columns: scale };
+    assert.equal(interpretTables(scale, [{ ...wide, columns: { ...scale, categories: scale.categories.slice(0, 400) } }])[0]?.cells.length, 500);
+    assert.throws(() => interpretTables(scale, [wide, wide]), { code: 'VALIDATION_ERROR', details: [{ path: 'banner', message: 'there would be 500 rows and 1000 columns; a table can have 200000 cells at most' }] });
   });
 });
 
