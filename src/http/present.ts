@@ -25,7 +25,7 @@ export function presentSurvey(survey: Survey, { responseCount, nowMs, isTokenSho
     status: statusNow(survey, nowMs),
     isAnonymous: survey.isAnonymous,
     visibility: survey.visibility,
-    ...(isTokenShown && survey.accessToken !== null && { accessToken: survey.accessToken }),
+    ...(isTokenShown && survey.visibility === 'PRIVATE' && survey.accessToken !== null && { accessToken: survey.accessToken }),
     responseQuota: survey.responseQuota,
     submissionRateLimit: survey.submissionRateLimit,
     startsAt: time(survey.startsAt),

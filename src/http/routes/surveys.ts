@@ -109,7 +109,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     }),
     route({
       method: 'PUT', path: '/surveys/{id}', tag: 'Surveys', summary: 'Change a survey',
-      description: 'Any of the fields. With `status` the survey moves: every status may be set from every other, but what could not last is refused and changes nothing: ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), ACTIVE while the quota is full (409 QUOTA_REACHED). A later `endsAt` or a higher quota in the same request counts.',
+      description: 'Any of the fields. With `status` the survey moves: every status may be set from every other, but what could not last is refused and changes nothing: ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), ACTIVE while the quota is full (409 QUOTA_REACHED). A later `endsAt` or a higher quota in the same request counts. `isAnonymous` can be switched on only while there are no responses (409 HAS_RESPONSES), since those may name their respondents; it can be switched off at any time, for responses to come.',
       access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', body: surveyChangeBody, reply: surveyWithQuestionsSchema, replyStatus: 200,
       handle: async ({ params, body, right }) => {
         const id = params['id'] ?? '';
@@ -156,7 +156,10 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       method: 'POST', path: '/surveys/{id}/rotate-token', tag: 'Surveys', summary: 'Replace the access token of a PRIVATE survey', access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api', reply: surveySchema, replyStatus: 200,
       handle: async ({ params, right }) => {
-        const survey = await deps.actors.edit(params['id'] ?? '', (current) => ({ ...current, accessToken: newAccessToken(), updatedAt: new Date(deps.now()) }));
+        const survey = await deps.actors.edit(params['id'] ?? '', (current) => {
+          if (current.visibility !== 'PRIVATE') throw validationProblem([{ path: 'visibility', message: 'only a PRIVATE survey has an access token' }]);
+          return { ...current, accessToken: newAccessToken(), updatedAt: new Date(deps.now()) };
+        });
         return ok(await present(survey, right));
       },
     }),
