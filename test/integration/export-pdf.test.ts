@@ -20,9 +20,12 @@ const samples: Readonly<Record<string, [string, string, string]>> = {
 };
 const themes = [{ name: 'Breakfast', count: 2, sentiment: 'positive' }, { name: 'Noise', count: 1, sentiment: 'negative' }] as const;
 
+/** The font draws these in pairs with one body. */
+const dotted = ['بنت', 'نبت', 'ثبت', 'تين', 'عربي', 'عرني', 'زير', 'رير', 'جبل', 'حبل', 'خبل', 'شمس', 'سمس', 'ضرب', 'صرب', 'ظهر', 'طهر', 'غير', 'عير', 'فرس', 'قرس', 'مئوية', 'مؤمن', 'أين', 'إلى', 'آمن'];
+
 async function report(language: string, meanDuration: number | null = 61): Promise<Buffer> {
   const [title, text, option] = samples[language] ?? ['', '', ''];
-  const { survey, question } = withQuestion({ ...blankSurvey(), title, language }, { type: 'CHECKBOXES', text, options: [{ text: option }, { text: 'B' }], settings: {} });
+  const { survey, question } = withQuestion({ ...blankSurvey(), title, language }, { type: 'CHECKBOXES', text, options: [{ text: option }, { text: 'B' }, ...(language === 'ar' ? dotted.map((text) => ({ text })) : [])], settings: {} });
   const pieces: Uint8Array[] = [];
   const content: Pick<FileContent, 'survey' | 'createdAt' | 'themes' | 'summarise'> = {
     survey, createdAt: new Date('2026-03-01T10:00:00Z'), themes: async () => themes,
@@ -36,9 +39,9 @@ async function report(language: string, meanDuration: number | null = 61): Promi
 }
 
 const skip = spawnSync('pdftotext', ['-v']).error ? 'pdftotext is not installed' : false;
-/** The Arabic font draws some letters as another one with its dots apart, and that is what a reader of the file finds. */
-const bodies: Readonly<Record<string, string>> = { 'ز': 'ر', 'ئ': 'ي' };
-const lettersOf = (text: string): string[] => [...new Set([...text.normalize('NFKC').replace(/[\s\p{Cf}\p{M}]/gu, '')].map((letter) => bodies[letter] ?? letter))];
+const lettersOf = (text: string): string[] => [...new Set(text.normalize('NFKC').replace(/[\s\p{Cf}\p{M}]/gu, ''))];
+/** Without vowel signs, which a reader of the file may find beside their word. */
+const wordsIn = (text: string): string[] => text.normalize('NFKC').replace(/\p{M}/gu, '').split(/[\s\p{Cf}\p{P}\p{N}]+/u).filter((word) => /^\p{Script=Arabic}{3,}$/u.test(word));
 
 describe('PDF report', { skip }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'survey-pdf-'));
@@ -60,6 +63,14 @@ describe('PDF report', { skip }, () => {
       const wanted = [...(samples[language] ?? []), responses, complete, completionRate, duration, made, perDay, answered, skipped, answer, count, percent, heading, positive, negative, mixed, neutral, 'Breakfast', 'Noise'].join('');
       assert.deepEqual(lettersOf(wanted).filter((letter) => !shown.has(letter)), []);
     });
+
+  it('can be searched for every Arabic word, also for those whose letters differ in their dots only', async () => {
+    const words = wordsOf('ar');
+    const found = new Set(wordsIn(read(await report('ar'))));
+    const wanted = wordsIn([...(samples['ar'] ?? []), ...dotted, words.percent, words.perDay, words.responses, words.answered, words.skipped, words.count].join(' '));
+    assert.ok(wanted.length > 20);
+    assert.deepEqual(wanted.filter((word) => !found.has(word)), []);
+  });
 
   it('begins on the right where the language does', async () => {
     const startOf = async (language: string): Promise<number> => {

@@ -1,5 +1,6 @@
 import bidiFactory from 'bidi-js';
 import { familyOrder, fontPath, type Family, type Weight } from './fonts.ts';
+import { keepLetters } from './text-layer.ts';
 
 const bidi = bidiFactory();
 
@@ -49,7 +50,11 @@ const strongRightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
  * algorithm (UAX #9), which the PDF library does not do. Nothing here depends on the page.
  */
 export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
-  const select = (family: Family, weight: Weight, size: number) => doc.font(fontPath(family, weight)).fontSize(size);
+  const select = (family: Family, weight: Weight, size: number) => {
+    doc.font(fontPath(family, weight)).fontSize(size);
+    keepLetters(doc);
+    return doc;
+  };
   const widths = new Map<string, number>();
   /** Measured at size 1000 once a text: widths grow with the size. */
   const widthOf = (text: string, { family, level }: Pick<Run, 'family' | 'level'>, { weight, size }: FullStyle): number => {

@@ -1,0 +1,64 @@
+/** What is used here of the library's glyphs and fonts; its own types do not show them. */
+interface Glyph {
+  id: number;
+  advanceWidth: number;
+  codePoints: readonly number[];
+}
+
+interface ShapingFont {
+  getGlyph(id: number, codePoints?: readonly number[]): Glyph | null;
+}
+
+interface EmbeddedFont {
+  font: ShapingFont;
+  subset: { glyphs: number[]; includeGlyph(id: number): number; cff?: unknown };
+  unicode: (readonly number[] | undefined)[];
+  widths: (number | undefined)[];
+  scale: number;
+  layout(text: string, features?: unknown): { glyphs: readonly Glyph[]; positions: readonly unknown[] };
+  encode(text: string, features?: unknown): [codes: string[], positions: readonly unknown[]];
+}
+
+const seen = new WeakSet<object>();
+
+/**
+ * Lets a reader of the file search and copy what was written. A shape can stand for several letters: Arabic fonts draw those that differ in
+ * their dots as one body with the dots apart, and the library would give the body the letter that it was first used for, for the whole file.
+ * Here each letter gets a code of its own for the shape, which the font then holds as often. For the document's present font, once.
+ */
+export function keepLetters(doc: PDFKit.PDFDocument): void {
+  const { _font: embedded } = doc as unknown as { _font: EmbeddedFont };
+  // Outlines of the other kind are not copied into the file one by one.
+  if (seen.has(embedded) || embedded.subset.cff !== undefined) return;
+  seen.add(embedded);
+  giveOwnLetters(embedded.font);
+  const codes = new Map<string, number>();
+  const codeOf = (glyph: Glyph): number => {
+    const key = `${glyph.id} ${glyph.codePoints.join(' ')}`;
+    let code = codes.get(key);
+    if (code === undefined) {
+      const first = embedded.subset.includeGlyph(glyph.id);
+      code = embedded.unicode[first] === undefined ? first : embedded.subset.glyphs.push(glyph.id) - 1;
+      codes.set(key, code);
+      embedded.unicode[code] = glyph.codePoints;
+      embedded.widths[code] = glyph.advanceWidth * embedded.scale;
+    }
+    return code;
+  };
+  embedded.encode = (text, features) => {
+    const { glyphs, positions } = embedded.layout(text, features);
+    return [glyphs.map((glyph) => codeOf(glyph).toString(16).padStart(4, '0')), positions];
+  };
+}
+
+/** The library keeps one object a shape, with the letters of its first use: others get an object of their own. */
+function giveOwnLetters(font: ShapingFont): void {
+  const getGlyph = font.getGlyph.bind(font);
+  font.getGlyph = (id, codePoints = []) => {
+    const kept = getGlyph(id, codePoints);
+    if (!kept || isSame(kept.codePoints, codePoints)) return kept;
+    return Object.create(kept, { codePoints: { value: codePoints } }) as Glyph;
+  };
+}
+
+const isSame = (a: readonly number[], b: readonly number[]): boolean => a.length === b.length && a.every((value, index) => value === b[index]);
