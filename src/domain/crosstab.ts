@@ -3,7 +3,7 @@ import { associationOf } from './chi-square.ts';
 import { sumsOf, type CrosstabCounts, type Sum } from './crosstab-counts.ts';
 import { findingFilter, findingKindOf, type KnownFindings } from './finding-variables.ts';
 import type { Category, Dimension } from './questions/contract.ts';
-import { registry } from './questions/registry.ts';
+import { questionVariable } from './questions/variable.ts';
 import { compareColumns, comparisonsIn, type ComparedColumn, type Correction } from './significance.ts';
 import type { SurveyWithQuestions } from './survey.ts';
 
@@ -128,12 +128,12 @@ export function parseFilter(survey: SurveyWithQuestions, text: string, findings?
   if (at < 0 || !question) return { path: '', message: 'must be questionId:optionValue with a question of this survey' };
   const rest = text.slice(at + 1);
   for (const { row, value } of readings(rest)) {
-    const dimension = registry[question.type].dimension(question, row);
-    const category = typeof dimension === 'string' ? undefined : dimension.categories.find((item) => item.value === value);
-    if (typeof dimension !== 'string' && category) return { dimension, code: category.code };
+    const dimension = questionVariable(question, row);
+    const category = 'message' in dimension ? undefined : dimension.categories.find((item) => item.value === value);
+    if (!('message' in dimension) && category) return { dimension, code: category.code };
   }
-  const whole = registry[question.type].dimension(question);
-  return { path: '', message: typeof whole === 'string' ? `the question ${whole}` : 'names no value of the question' };
+  const whole = questionVariable(question);
+  return { path: '', message: 'message' in whole ? `the question ${whole.message}` : 'names no value of the question' };
 }
 
 /** The text as a value, then with every colon as the border between a row and a value. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseFilter } from '../domain/crosstab.ts';
 import { findingDimension, findingKindOf, type KnownFindings } from '../domain/finding-variables.ts';
 import type { Dimension } from '../domain/questions/contract.ts';
-import { registry } from '../domain/questions/registry.ts';
+import { questionVariable, type NoVariable } from '../domain/questions/variable.ts';
 import { visibleQuestions, type SurveyWithQuestions } from '../domain/survey.ts';
 import { validationProblem, type Finding } from '../errors.ts';
 import type { Condition } from '../stores/clickhouse/totals.ts';
@@ -23,20 +23,25 @@ export interface NamedVariable {
   id: string;
   row: string | undefined;
   path: string;
+  rowPath: string;
 }
 
 /** Undefined where the name is none; why, is added to the findings. */
-export function dimensionOf(scope: Scope, { id, row, path }: NamedVariable, findings: Finding[]): Dimension | undefined {
+export function dimensionOf(scope: Scope, { id, row, path, rowPath }: NamedVariable, findings: Finding[]): Dimension | undefined {
   const found = variable(scope, id, row);
-  if (typeof found !== 'string') return found;
-  findings.push({ path, message: found });
+  if (!('message' in found)) return found;
+  findings.push({ path: found.isOfPart ? rowPath : path, message: found.message });
   return undefined;
 }
 
-function variable({ survey, known }: Scope, id: string, row: string | undefined): Dimension | string {
-  if (findingKindOf(id) !== undefined) return row === undefined ? findingDimension(survey, id, known) : 'has no rows';
+function variable({ survey, known }: Scope, id: string, row: string | undefined): Dimension | NoVariable {
+  if (findingKindOf(id) !== undefined) {
+    const dimension = findingDimension(survey, id, known);
+    if (typeof dimension === 'string') return { message: dimension, isOfPart: false };
+    return row === undefined ? dimension : { message: 'must be left out: findings have no rows', isOfPart: true };
+  }
   const question = visibleQuestions(survey).find((item) => item.id === id);
-  return question ? registry[question.type].dimension(question, row) : 'is not a question of this survey';
+  return question ? questionVariable(question, row) : { message: 'is not a question of this survey', isOfPart: false };
 }
 
 /** Filters as a client names them; refuses those that name nothing (VALIDATION_ERROR). */

@@ -102,8 +102,17 @@ describe('a crosstab', () => {
   });
 
   it('refuses banners of what cannot be crossed, each with its place', async () => {
-    assert.deepEqual(await refusal({ banner: [survey.columns, survey.weight, survey.matrix.id, 'nobody', { questionId: survey.matrix.id, rowId: 'nobody' }] }), ['banner.1', 'banner.2', 'banner.3', 'banner.4']);
+    assert.deepEqual(await refusal({ banner: [survey.columns, survey.weight, survey.matrix.id, 'nobody', { questionId: survey.matrix.id, rowId: 'nobody' }] }), ['banner.1', 'banner.2', 'banner.3', 'banner.4.rowId']);
     assert.deepEqual(await refusal({ banner: Array.from({ length: 21 }, () => survey.columns) }), ['banner']);
     assert.deepEqual(await refusal({ banner: 5 }), ['banner']);
+  });
+
+  it('refuses a row of a question that has none, and a row that is none', async () => {
+    assert.deepEqual(await refusal({ rowId1: 'x', rowId2: 'y' }), ['rowId1', 'rowId2']);
+    assert.deepEqual(await refusal({ questionId2: survey.matrix.id, rowId2: 'nobody' }), ['rowId2']);
+    assert.deepEqual(await refusal({ questionId2: survey.matrix.id }), ['questionId2']);
+    assert.deepEqual(await refusal({ questionId2: survey.weight, rowId2: 'x' }), ['questionId2']);
+    assert.deepEqual(await refusal({ banner: [{ questionId: survey.columns, rowId: 'x' }] }), ['banner.0.rowId']);
+    assert.deepEqual(await refusal({ filters: [`${survey.columns}:anything:x`] }), ['filters.0']);
   });
 });

@@ -213,6 +213,8 @@ export interface QuestionType {
   countPlan(question: Question): CountPlan;
   /** Interprets the results of `countPlan().requests`, in the same order. `base` = how many answered. */
   statistic(question: Question, results: readonly CountResult[], base: number): TypeStatistic;
+  /** Parts of the question, which `row` below can name, are variables too. */
+  hasParts?: boolean;
   /** The question as a variable; `row` names a MATRIX row or a RANKING item by id or value. A string says why it cannot be one. */
   dimension(question: Question, row?: string): Dimension | string;
   /** Its columns in a file with one line a response. Hidden options have theirs too, because they may have answers. */

@@ -16,6 +16,7 @@ export const matrix: QuestionType = {
   optionSource: 'author',
   isOrdered: true,
   hasRows: true,
+  hasParts: true,
   settings: z.strictObject({ multiple: z.boolean().default(false) }),
   frozenSettings: ['multiple'],
   columns: (question) => ({
@@ -60,7 +61,7 @@ export const matrix: QuestionType = {
   },
   dimension(question, named) {
     const row = question.rows.find(({ id, value }) => named !== undefined && (id === named || value === named));
-    if (!row) return named === undefined ? 'is a MATRIX: name the row as well (rowId1 or rowId2)' : 'has no such row';
+    if (!row) return named === undefined ? 'is a MATRIX: name one of its rows as well' : 'has no such row';
     const slots = rowSlots(question, row);
     const categories = optionCategories(question.options);
     return isMultiple(question) ? { categories, source: { kind: 'bits', slots } } : { categories, source: { kind: 'code', slot: slotAt(question, rowKey(row)) } };

@@ -18,6 +18,7 @@ interface Ranked {
 export const ranking: QuestionType = {
   optionSource: 'author',
   hasRows: false,
+  hasParts: true,
   settings: z.strictObject({ maxRanked: z.number().int().min(1).max(200).optional() }),
   frozenSettings: [],
   columns: (question) => ({ codes: question.options.map(key), numbers: [], texts: [] }),

@@ -22,8 +22,8 @@ const crosstabBody = z
   .strictObject({
     questionId1: z.string().describe('The question in the rows; after an analysis by AI also `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId`'),
     questionId2: z.string().describe('The question in the columns; or a finding, as in the rows'),
-    rowId1: z.string().optional().describe('MATRIX: the row; RANKING: the item'),
-    rowId2: z.string().optional(),
+    rowId1: z.string().optional().describe('Id or value of the row of a MATRIX, which needs one, or of the item of a RANKING; other questions take none'),
+    rowId2: z.string().optional().describe('As `rowId1`, for the columns'),
     filters: z.array(filterText).max(20).default([]).describe('As `filter` of the statistics'),
     startDate: startField.optional(),
     endDate: endField.optional(),
@@ -42,7 +42,11 @@ const crosstabBody = z
   .refine((body) => body.weightQuestionId === undefined || body.weightMetadataKey === undefined, { path: ['weightMetadataKey'], message: 'must not stand beside weightQuestionId' });
 
 const description = [
-  'Counts the responses that answered both questions. Chi-square is Pearson’s without Yates’ correction, over the counts shown; empty rows and columns are left out of it.',
+  'Counts the responses that answered both questions. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE), scales (RATING_SCALE, NPS, SLIDER), the rows of a MATRIX and a RANKING can be crossed; ' +
+    'texts, addresses, files, dates, times and NUMBER cannot, as they have no categories, nor can scales of more than 10,000 points. ' +
+    'A RANKING counts by the item ranked first, or with a row by the rank of that item.',
+  'Chi-square is Pearson’s without Yates’ correction, over the counts shown; empty rows and columns are left out of it. ' +
+    'Respondents of a question with several answers stand in several cells, though once in each total: its chi-square runs over their mentions, which are not independent, so take its p-value for a hint.',
   '`significantOver` compares each column percentage of a row with the others by a two-sided z-test with pooled variance, over all who are in either column; columns without respondents, and pairs with nobody or everybody in the row, are not compared. ' +
     'A correction takes all pairs of columns of one row for a family. Columns of a question with several answers share respondents; the test takes them for separate people, which names rather too few.',
   'With a weight, `weightedCount`, `weightedTotal`, percentages, chi-square and Cramér’s V are of sums of weights, and columns are compared by their effective bases, (Σw)² / Σw²; `count` and `total` stay unweighted. ' +
@@ -61,7 +65,7 @@ export function crosstabRoute({ crosstab, surveys, findings: store }: CrosstabRo
       const { startDate, endDate, isComplete } = body;
       const heads = headsOf(body);
       const scope = { survey, known: await store.named(survey.id, [body.questionId1, ...heads.map(({ id }) => id), ...body.filters]) };
-      const rows = dimensionOf(scope, { id: body.questionId1, row: body.rowId1, path: 'questionId1' }, findings);
+      const rows = dimensionOf(scope, { id: body.questionId1, row: body.rowId1, path: 'questionId1', rowPath: 'rowId1' }, findings);
       const columns = heads.flatMap((head) => dimensionOf(scope, head, findings) ?? []);
       const weight = weightOf(survey, body, findings);
       if (!rows || findings.length > 0) throw validationProblem(findings);
@@ -75,8 +79,8 @@ export function crosstabRoute({ crosstab, surveys, findings: store }: CrosstabRo
 
 /** What stands in columns: the second question, then those of the banner. */
 function headsOf({ questionId2, rowId2, banner = [] }: z.output<typeof crosstabBody>): NamedVariable[] {
-  const named = banner.map((item, index) => ({ ...(typeof item === 'string' ? { id: item, row: undefined } : { id: item.questionId, row: item.rowId }), path: `banner.${index}` }));
-  return [{ id: questionId2, row: rowId2, path: 'questionId2' }, ...named];
+  const named = banner.map((item, index) => ({ ...(typeof item === 'string' ? { id: item, row: undefined } : { id: item.questionId, row: item.rowId }), path: `banner.${index}`, rowPath: `banner.${index}.rowId` }));
+  return [{ id: questionId2, row: rowId2, path: 'questionId2', rowPath: 'rowId2' }, ...named];
 }
 
 function presentTables(heads: readonly NamedVariable[], [first, ...others]: ReturnType<typeof interpretTables>, hasBanner: boolean): z.input<typeof crosstabSchema> {

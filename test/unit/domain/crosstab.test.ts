@@ -226,6 +226,6 @@ describe('a filter', () => {
   });
 
   it('says what is wrong otherwise', () => {
-    for (const wrong of ['', 'x', ':', 'nobody:yes', `${questions.YES_NO.id}:maybe`, `${questions.MATRIX.id}:good`, `${questions.SHORT_TEXT.id}:x`]) assert.ok('message' in parseFilter(survey, wrong), wrong);
+    for (const wrong of ['', 'x', ':', 'nobody:yes', `${questions.YES_NO.id}:maybe`, `${questions.YES_NO.id}:anything:yes`, `${questions.MATRIX.id}:good`, `${questions.SHORT_TEXT.id}:x`]) assert.ok('message' in parseFilter(survey, wrong), wrong);
   });
 });
