@@ -36,11 +36,16 @@ test('only ids become ids, only whole numbers whole numbers, only finite numbers
 });
 
 test('a cursor leads back to the key that it was made of', () => {
-  fc.assert(fc.property(fc.integer({ min: 0, max: 4_102_444_800_000 }), fc.uuid(), (submittedAtMs, responseId) => assert.deepEqual(decodeCursor(encodeCursor({ submittedAtMs, responseId })), { submittedAtMs, responseId })));
+  fc.assert(fc.property(fc.integer({ min: 0, max: 4_102_444_800_000 }), fc.uuid(), (submittedAtMs, responseId) => assert.deepEqual(decodeCursor(surveyId, encodeCursor(surveyId, { submittedAtMs, responseId })), { submittedAtMs, responseId })));
+});
+
+test('a cursor is that of one survey’s list', () => {
+  const cursor = encodeCursor(newId(), { submittedAtMs: 0, responseId: newId() });
+  assert.throws(() => decodeCursor(newId(), cursor), (error: unknown) => error instanceof Problem && error.code === 'VALIDATION_ERROR');
 });
 
 test('arbitrary texts are refused as cursors with a validation error', () => {
-  fc.assert(fc.property(fc.string({ maxLength: 80 }), (cursor) => assert.throws(() => decodeCursor(cursor), (error: unknown) => error instanceof Problem && error.code === 'VALIDATION_ERROR')));
+  fc.assert(fc.property(fc.string({ maxLength: 80 }), (cursor) => assert.throws(() => decodeCursor(surveyId, cursor), (error: unknown) => error instanceof Problem && error.code === 'VALIDATION_ERROR')));
 });
 
 test('bins begin at the least value, rise, and are never more than twenty', () => {

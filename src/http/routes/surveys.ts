@@ -52,7 +52,7 @@ const listQuery = z.strictObject({
   ...pageFields(100),
   status: z.enum(surveyStatuses).optional(),
   search: z.string().trim().min(1).max(200).optional().describe('Part of the title or description'),
-  sort: z.enum(['createdAt', '-createdAt', 'title', '-title', 'responseCount', '-responseCount']).default('-createdAt'),
+  sort: z.enum(['createdAt', '-createdAt', 'title', '-title', 'responseCount', '-responseCount']).default('-createdAt').describe('`-` for descending. Titles stand as in an index, “Äpfel” before “Birne” (by code point where the database has no ICU collations)'),
 });
 
 export function newAccessToken(): string {

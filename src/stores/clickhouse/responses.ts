@@ -61,7 +61,7 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
 
     /** A page, newest first by submittedAt. Following `nextCursor` shows every response once, whatever arrives meanwhile. */
     async list({ page = 1, cursor, limit, codeColumns, ...selection }: ListQuery): Promise<ResponsePage> {
-      const after = cursor === undefined ? undefined : decodeCursor(cursor);
+      const after = cursor === undefined ? undefined : decodeCursor(selection.surveyId, cursor);
       const conditions = await conditionsFor(selection);
       const offset = after === undefined ? (page - 1) * limit : 0;
       const counting = count(selection);
@@ -70,7 +70,7 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       const shown = keys.slice(0, limit);
       const records = await recordsAt(clickhouse, { surveyCondition: `survey_id = ${uuid(selection.surveyId)}`, keys: shown, columns: await columnsToRead(codeColumns) });
       const last = shown.at(-1);
-      return { records, total, nextCursor: keys.length > limit && last ? encodeCursor(last) : null };
+      return { records, total, nextCursor: keys.length > limit && last ? encodeCursor(selection.surveyId, last) : null };
     },
 
     /** Every response of the selection that is stored now, oldest first, in flat memory. */

@@ -28,11 +28,23 @@ export interface SurveyListQuery {
   limit: number;
 }
 
+/** The order of no language in particular, in which “Äpfel” stands before “Birne”; not there where PostgreSQL was built without ICU. */
+const rootCollation = 'und-x-icu';
+
 export type SurveyListItem = Survey & { responseCount: number };
 
 export function createSurveyStore(sql: Sql) {
   const questionsOf = async (db: Sql | Tx, surveyId: string): Promise<Question[]> =>
     (await db<QuestionRow[]>`SELECT * FROM questions WHERE survey_id = ${surveyId} ORDER BY position, id`).map(questionOf);
+  let hasLinguisticOrder: Promise<boolean> | undefined;
+  const asksForLinguisticOrder = async (): Promise<boolean> => {
+    try {
+      return (await sql`SELECT 1 FROM pg_collation WHERE collname = ${rootCollation}`).length > 0;
+    } catch (error) {
+      hasLinguisticOrder = undefined;
+      throw error;
+    }
+  };
   return {
     /** The survey without its questions. */
     find: (id: string): Promise<Survey | undefined> =>
@@ -57,7 +69,7 @@ export function createSurveyStore(sql: Sql) {
         });
       }),
 
-    list: (query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> => withPostgres(() => listSurveys(sql, query)),
+    list: (query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> => withPostgres(async () => listSurveys(sql, query, await (hasLinguisticOrder ??= asksForLinguisticOrder()))),
 
     create: (survey: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<void> =>
       withPostgres(async () => {
@@ -166,13 +178,13 @@ export async function writeOutbox(tx: Tx, events: readonly OutboxEvent[]): Promi
     await tx`INSERT INTO outbox (kind, cause, payload) VALUES (${event.kind}, ${event.cause ?? null}, ${tx.json(event.payload as never)}) ON CONFLICT (cause) DO NOTHING`;
 }
 
-async function listSurveys(sql: Sql, query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> {
+async function listSurveys(sql: Sql, query: SurveyListQuery, isLinguistic: boolean): Promise<{ items: SurveyListItem[]; total: number }> {
   const mine = query.userId === null ? sql`` : sql`AND (s.owner_id = ${query.userId} OR EXISTS (SELECT 1 FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = ${query.userId}))`;
   const status = query.status === undefined ? sql`` : sql`AND s.status = ${query.status}`;
   const pattern = `%${(query.search ?? '').replace(/[\\%_]/g, '\\$&')}%`;
   const search = query.search === undefined ? sql`` : sql`AND (s.title ILIKE ${pattern} OR s.description ILIKE ${pattern})`;
   const where = sql`WHERE s.deleted_at IS NULL ${mine} ${status} ${search}`;
-  const column = { createdAt: sql`s.created_at`, title: sql`lower(s.title)`, responseCount: sql`responses` }[query.sort];
+  const column = { createdAt: sql`s.created_at`, title: isLinguistic ? sql`s.title COLLATE ${sql(rootCollation)}` : sql`lower(s.title)`, responseCount: sql`responses` }[query.sort];
   const direction = query.isDescending ? sql`DESC` : sql`ASC`;
   const rows = await sql<(SurveyRow & { responses: number })[]>`
     SELECT s.*, coalesce(c.responses, 0) AS responses FROM surveys s LEFT JOIN survey_counts c ON c.survey_id = s.id

@@ -7,17 +7,20 @@ export interface ResponseKey {
   responseId: string;
 }
 
-/** An opaque text that stands for a place in a list. */
-export function encodeCursor({ submittedAtMs, responseId }: ResponseKey): string {
-  return Buffer.from(`${submittedAtMs}.${responseId}`).toString('base64url');
+/** An opaque text that stands for a place in the list of a survey's responses. */
+export function encodeCursor(surveyId: string, { submittedAtMs, responseId }: ResponseKey): string {
+  return Buffer.from(`${submittedAtMs}.${responseId}.${markOf(surveyId)}`).toString('base64url');
 }
 
-/** Throws a VALIDATION_ERROR for a text that `encodeCursor` cannot have made. */
-export function decodeCursor(cursor: string): ResponseKey {
-  const [ms = '', responseId = '', ...rest] = Buffer.from(cursor, 'base64url').toString('latin1').split('.');
-  if (!/^\d{1,15}$/.test(ms) || !isUuid(responseId) || rest.length > 0) throw validationProblem([{ path: 'cursor', message: 'is not a cursor of this list' }]);
+/** Throws a VALIDATION_ERROR for a text that `encodeCursor` cannot have made for this survey. */
+export function decodeCursor(surveyId: string, cursor: string): ResponseKey {
+  const [ms = '', responseId = '', mark, ...rest] = Buffer.from(cursor, 'base64url').toString('latin1').split('.');
+  if (!/^\d{1,15}$/.test(ms) || !isUuid(responseId) || mark !== markOf(surveyId) || rest.length > 0) throw validationProblem([{ path: 'cursor', message: 'is not a cursor of this list' }]);
   return { submittedAtMs: Number(ms), responseId };
 }
+
+/** Tells surveys apart well enough: the random end of the id. */
+const markOf = (surveyId: string): string => surveyId.slice(-12);
 
 /** Places before or after a key, in the order (submitted_at, response_id); the first part can use the sorting key. */
 export function beyond(side: '<' | '>', { submittedAtMs, responseId }: ResponseKey): string {

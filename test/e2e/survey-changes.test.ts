@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { adminClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startService, type RunningService } from '../support/service.ts';
+
+describe('changing a survey that people have answered', () => {
+  let service: RunningService;
+  let admin: Client;
+  before(async () => {
+    service = await startService();
+    admin = await adminClient(service);
+  });
+  after(async () => {
+    assert.equal(await service.stop(), 0);
+  });
+
+  const past = () => new Date(Date.now() - 1000).toISOString();
+  const later = () => new Date(Date.now() + 3_600_000).toISOString();
+  /** Status and, where there is one, the reason of a refusal. */
+  const outcome = async (method: string, path: string, body?: unknown) => {
+    const reply = await admin.call(method, path, body === undefined ? {} : { body });
+    return [reply.status, reply.body.details?.reason ?? reply.body.data?.status];
+  };
+
+  it('keeps what the answers of a scale mean, whatever becomes of its options', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Scale', status: 'ACTIVE' });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'LIKERT_SCALE', text: 'q' });
+    const path = `/surveys/questions/${question.id}`;
+    for (const numberValue of [1, 5]) assert.equal((await admin.submit(id, { answers: [{ questionId: question.id, numberValue }] })).status, 201);
+    assert.deepEqual(await outcome('PUT', path, { options: question.options.toReversed() }), [409, 'HAS_RESPONSES']);
+    assert.deepEqual(await outcome('PUT', path, { options: [{ text: 'Never' }, ...question.options] }), [409, 'HAS_RESPONSES']);
+    await admin.put(path, { options: question.options.slice(1) });
+    await eventually(async () => {
+      const { responseCount, averageValue, minValue, maxValue, bottomBox } = await admin.get(`/analytics/surveys/${id}/questions/${question.id}`);
+      assert.deepEqual([responseCount, averageValue, minValue, maxValue, bottomBox.count], [2, 3, 1, 5, 1]);
+    });
+    assert.equal((await admin.submit(id, { answers: [{ questionId: question.id, numberValue: 5 }] })).status, 201);
+    assert.equal((await admin.submit(id, { answers: [{ questionId: question.id, numberValue: 1 }] })).status, 400);
+    const copy = await admin.create(`/surveys/${id}/duplicate`);
+    await admin.post(`/surveys/${copy.id}/publish`);
+    assert.equal((await admin.submit(copy.id, { answers: [{ questionId: copy.questions[0].id, numberValue: 1 }] })).status, 201, 'a copy begins anew');
+  });
+
+  it('refuses to open after the end or while the quota is full, unless the same request changes that', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Ends', status: 'ACTIVE', responseQuota: 1 });
+    await admin.put(`/surveys/${id}`, { endsAt: past() });
+    for (const [method, path] of [['PUT', `/surveys/${id}`], ['POST', `/surveys/${id}/publish`]] as const) assert.deepEqual(await outcome(method, path, { status: 'ACTIVE' }), [409, 'SURVEY_ENDED']);
+    assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { status: 'ACTIVE', title: 'Not changed' }), [409, 'SURVEY_ENDED']);
+    const closed = await admin.get(`/surveys/${id}`);
+    assert.deepEqual([closed.title, closed.status, typeof closed.closedAt], ['Ends', 'CLOSED', 'string']);
+    const open = await admin.put(`/surveys/${id}`, { status: 'ACTIVE', endsAt: later() });
+    assert.deepEqual([open.status, open.closedAt], ['ACTIVE', null]);
+    assert.equal((await admin.submit(id, { answers: [] })).status, 201);
+    await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).status, 'CLOSED'));
+    for (const [method, path] of [['PUT', `/surveys/${id}`], ['POST', `/surveys/${id}/publish`]] as const) assert.deepEqual(await outcome(method, path, { status: 'ACTIVE' }), [409, 'QUOTA_REACHED']);
+    assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { status: 'ACTIVE', responseQuota: 2 }), [200, 'ACTIVE']);
+    assert.deepEqual(await outcome('POST', '/surveys', { title: 'Over', status: 'ACTIVE', endsAt: past() }), [409, 'SURVEY_ENDED']);
+  });
+
+  it('becomes anonymous only where no respondent can be known', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Names', status: 'ACTIVE' });
+    const partial = (await admin.submit(id, { answers: [], isComplete: false, respondent: 'Ada' })).body.data;
+    assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { isAnonymous: true }), [409, 'HAS_RESPONSES']);
+    await admin.remove(`/responses/${partial.responseId}`);
+    assert.equal((await admin.put(`/surveys/${id}`, { isAnonymous: true })).isAnonymous, true);
+    assert.equal((await admin.submit(id, { answers: [], respondent: 'Ada' })).status, 400);
+    assert.equal((await admin.submit(id, { answers: [], responseId: partial.responseId, resumeToken: partial.resumeToken })).status, 404);
+    assert.equal((await admin.put(`/surveys/${id}`, { isAnonymous: false })).isAnonymous, false);
+  });
+
+  it('shows an access token of PRIVATE surveys only, the same again when one is PRIVATE again', async () => {
+    const survey = await admin.create('/surveys', { title: 'Private', visibility: 'PRIVATE' });
+    assert.ok(survey.accessToken);
+    const open = await admin.put(`/surveys/${survey.id}`, { visibility: 'PUBLIC' });
+    assert.ok(!('accessToken' in open));
+    assert.equal((await admin.call('POST', `/surveys/${survey.id}/rotate-token`)).status, 400);
+    assert.equal((await admin.put(`/surveys/${survey.id}`, { visibility: 'PRIVATE' })).accessToken, survey.accessToken);
+  });
+
+  it('takes no cursor of another survey', async () => {
+    const [one, other] = [await admin.create('/surveys', { title: '1', status: 'ACTIVE' }), await admin.create('/surveys', { title: '2', status: 'ACTIVE' })];
+    for (let n = 0; n < 2; n += 1) assert.equal((await admin.submit(one.id, { answers: [] })).status, 201);
+    const cursor = await eventually(async () => {
+      const { pagination } = (await admin.call('GET', `/responses/surveys/${one.id}?limit=1`)).body;
+      assert.ok(pagination.nextCursor);
+      return pagination.nextCursor as string;
+    });
+    assert.equal((await admin.call('GET', `/responses/surveys/${one.id}?limit=1&cursor=${cursor}`)).status, 200);
+    assert.equal((await admin.call('GET', `/responses/surveys/${other.id}?limit=1&cursor=${cursor}`)).status, 400);
+  });
+
+  it('stands in its list where a reader looks for its title', async () => {
+    for (const title of ['sorted Äpfel', 'sorted cherry', 'sorted Zebra', 'sorted apple', 'sorted éclair', 'sorted Birne']) await admin.create('/surveys', { title });
+    const titles = async (sort: string) => (await admin.get(`/surveys?search=sorted&sort=${sort}`)).map(({ title }: any) => title.slice(7));
+    const expected = ['Äpfel', 'apple', 'Birne', 'cherry', 'éclair', 'Zebra'];
+    assert.deepEqual(await titles('title'), expected);
+    assert.deepEqual(await titles('-title'), expected.toReversed());
+  });
+});
