@@ -108,13 +108,32 @@ describe('the OpenAPI document', () => {
   it('files every refusal under its own status', () => {
     for (const { name, operation } of operations)
       for (const [status, reply] of Object.entries<any>(operation.responses)) {
-        if (Number(status) < 400) continue;
+        // What ranges are refused with has no body.
+        if (Number(status) < 400 || status === '416') continue;
         const problem: any = resolve(reply.$ref);
         const { enum: codes } = problem.content['application/json'].schema.allOf[1].properties.code;
         assert.ok(codes.length > 0, name);
         for (const code of codes) assert.equal(String(problemTable[code as keyof typeof problemTable].status), status, `${name}: ${code}`);
         if (status === '429' || status === '503') assert.ok(problem.headers['Retry-After'], name);
       }
+  });
+
+  it('says what files can be, that they come in ranges, and when there is nothing to send', () => {
+    const typesOf = (path: string, status: string, method = 'get') => Object.keys(document.paths[path][method].responses[status].content);
+    const formats = ['text/csv', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'application/pdf', 'application/json', 'application/x-ndjson', 'application/vnd.apache.parquet', 'application/x-spss-sav'];
+    for (const status of ['200', '206']) {
+      assert.deepEqual(typesOf('/exports/{exportId}/download', status), formats);
+      assert.deepEqual(typesOf('/uploads/{uploadId}', status), ['*/*']);
+    }
+    for (const path of ['/exports/{exportId}/download', '/uploads/{uploadId}']) {
+      const { responses, parameters } = document.paths[path].get;
+      for (const status of ['304', '416']) assert.ok(responses[status].description && !('content' in responses[status]), `${path} ${status}`);
+      assert.ok(responses['206'].headers['Content-Range'] && responses['416'].headers['Content-Range'] && responses['200'].headers.ETag && responses['304'].headers.ETag);
+      assert.deepEqual(parameters.filter((parameter: any) => parameter.in === 'header').map((parameter: any) => parameter.name), ['Range', 'If-Range', 'If-None-Match']);
+    }
+    assert.deepEqual(typesOf('/ai/surveys/{id}/report', '200', 'post'), ['application/json', 'application/pdf']);
+    assert.deepEqual(typesOf('/ai/surveys/{id}/reports/{reportId}', '200'), ['application/json', 'application/pdf']);
+    assert.deepEqual(Object.keys(document.paths['/ai/surveys/{id}/report'].post.responses).filter((status) => status < '300'), ['200', '202']);
   });
 
   it('keeps its schemas in order: known types, required fields that exist, no endless patterns', () => {

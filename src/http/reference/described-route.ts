@@ -9,6 +9,10 @@ export interface OtherReply {
   /** `data` of the envelope; without it the reply is no JSON, and `mediaType` says what it is. */
   data?: z.ZodType;
   mediaType?: string;
+  /** Has no body at all. */
+  isEmpty?: true;
+  /** Beside those of every reply. */
+  headers?: readonly string[];
 }
 
 /** A route with what the reference cannot tell from its declaration: `{ ...route({…}), refusals: [...] }`. */
@@ -18,4 +22,6 @@ export type DescribedRoute = Route & {
   /** A public route that looks at a token all the same. */
   takesBearer?: boolean;
   otherReplies?: readonly OtherReply[];
+  /** What a file may be that the route gives; without it just `replyMediaType`. */
+  mediaTypes?: readonly string[];
 };

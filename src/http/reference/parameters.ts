@@ -60,5 +60,9 @@ function headerParameters(route: Route): Parameter[] {
   if (route.bodyKind === 'stream') return [header('X-Filename', 'The file’s name, percent-encoded UTF-8'), header('X-Survey-Token', 'The token of a PRIVATE survey')];
   if (route.tag === 'Public') return [header('X-Survey-Token', 'The token of a PRIVATE survey')];
   if (route.replyMediaType === 'text/event-stream') return [header('Last-Event-ID', 'What was missed since is sent first')];
-  return route.replyMediaType === 'application/octet-stream' ? [header('Range', 'One range of bytes')] : [];
+  if (route.replyMediaType !== 'application/octet-stream') return [];
+  return [
+    header('Range', 'One range of bytes; several at once give the whole file'), header('If-Range', 'An ETag: of another file the range is not taken, but the whole is sent'),
+    header('If-None-Match', 'ETags of what is there already: 304 if it is one of them'),
+  ];
 }

@@ -1,6 +1,7 @@
 import { problemTable, type ProblemCode } from '../../errors.ts';
 import { acceptedJobSchema } from '../schemas/ai.ts';
 import { paginationSchema } from '../schemas/common.ts';
+import type { Route } from '../route.ts';
 import type { DescribedRoute, OtherReply } from './described-route.ts';
 import { refusalsOf } from './refusals.ts';
 import type { JsonSchema, SchemaBook } from './schema-book.ts';
@@ -14,6 +15,10 @@ export const headers: Readonly<Record<string, { description: string; schema: Jso
   'X-RateLimit-Remaining': { description: 'Calls left in this window', schema: whole },
   'X-RateLimit-Reset': { description: 'Unix seconds at which the window ends', schema: whole },
   'Retry-After': { description: 'Seconds to wait', schema: whole },
+  'Content-Disposition': { description: 'An attachment, with its name in ASCII and in UTF-8', schema: { type: 'string' } },
+  ETag: { description: 'The same as long as the bytes are', schema: { type: 'string' } },
+  'Accept-Ranges': { description: 'One range of bytes may be asked for', schema: { const: 'bytes' } },
+  'Content-Range': { description: 'Which bytes these are, and of how many: `bytes 0-99/1234`; with 416 `bytes */1234`', schema: { type: 'string' } },
   'Idempotent-Replayed': { description: '`true` on the reply to a repeat', schema: { const: 'true' } },
 };
 
@@ -28,24 +33,40 @@ export function repliesOf(route: DescribedRoute, book: SchemaBook, problems: Map
   const standing = route.limit === 'none' ? [] : standingHeaderNames;
   const names = ['X-Request-Id', ...standing, ...(route.limit === 'submit' ? ['Idempotent-Replayed'] : [])];
   const replies: Record<string, JsonSchema> = {};
-  const add = (status: number, description: string, content: JsonSchema) => {
+  const add = ({ status, description, headers: own = [] }: OtherReply, content?: JsonSchema) => {
     const known = replies[String(status)];
-    replies[String(status)] = known ? { ...known, content: { ...(known['content'] as JsonSchema), ...content } } : { description, headers: headersOf(names), content };
+    if (known && content) replies[String(status)] = { ...known, content: { ...(known['content'] as JsonSchema), ...content } };
+    else replies[String(status)] = { description, headers: headersOf([...names, ...own]), ...(content && { content }) };
   };
-  add(route.replyStatus, descriptions[route.replyStatus] ?? 'Done', contentOf(route, book));
-  for (const { status, description, data, mediaType } of otherRepliesOf(route)) add(status, description, data ? json(envelope(book.reply(data))) : plain(mediaType));
+  add({ status: route.replyStatus, description: descriptions[route.replyStatus] ?? 'Done', ...(isFile(route) && { headers: fileHeaders }) }, contentOf(route, book));
+  for (const reply of otherRepliesOf(route)) add(reply, reply.isEmpty ? undefined : reply.data ? json(envelope(book.reply(reply.data))) : plain(reply.mediaType));
   for (const [status, codes] of byStatus(refusalsOf(route))) replies[status] = { $ref: `#/components/responses/${keepProblem(problems, codes)}` };
   return replies;
 }
 
 const descriptions: Readonly<Record<number, string>> = { 200: 'Done', 201: 'Created', 202: 'Accepted; the work goes on behind the reply' };
 
-/** What else a route may answer: files are sent in ranges too; work by an AI provider replies 202 when it takes longer than 20 seconds. */
+const isFile = ({ replyMediaType }: Route): boolean => replyMediaType === 'application/octet-stream';
+const fileHeaders = ['Content-Disposition', 'ETag', 'Accept-Ranges'];
+
+/** What else a route may answer: files are sent in ranges too, or not again; work by an AI provider replies 202 when it takes longer than 20 seconds. */
 export function otherRepliesOf(route: DescribedRoute): readonly OtherReply[] {
-  const { tag, method, access, path, replyMediaType, otherReplies = [] } = route;
+  const { tag, method, access, path, otherReplies = [] } = route;
   const mayTakeLong = tag === 'AI' && method === 'POST' && access.kind !== 'admin' && !/\/(accept|reject|save)$/.test(path);
-  if (replyMediaType === 'application/octet-stream') return [...otherReplies, { status: 206, description: 'The range of bytes that was asked for', mediaType: replyMediaType }];
+  if (isFile(route)) return [...otherReplies, ...partsOf(route)];
   return mayTakeLong ? [...otherReplies, { status: 202, description: 'Goes on behind the reply', data: acceptedJobSchema }] : otherReplies;
+}
+
+const mediaTypesOf = ({ mediaTypes, replyMediaType = 'application/octet-stream' }: DescribedRoute): readonly string[] => mediaTypes ?? [replyMediaType];
+
+/** Files beyond their whole: RFC 9110, sections 13 and 14. */
+function partsOf(route: DescribedRoute): OtherReply[] {
+  const ranges = mediaTypesOf(route).map((mediaType): OtherReply => ({ status: 206, description: 'The range of bytes that was asked for', mediaType, headers: [...fileHeaders, 'Content-Range'] }));
+  return [
+    ...ranges,
+    { status: 304, description: 'The file is the one that If-None-Match names: nothing is sent', isEmpty: true, headers: ['ETag', 'Accept-Ranges'] },
+    { status: 416, description: 'The file has no such bytes. Without a body, and so without the envelope', isEmpty: true, headers: ['ETag', 'Accept-Ranges', 'Content-Range'] },
+  ];
 }
 
 const json = (schema: JsonSchema) => ({ 'application/json': { schema } });
@@ -60,7 +81,7 @@ function envelope(data: JsonSchema, pagination?: JsonSchema, isAlwaysPaged = fal
 
 function contentOf(route: DescribedRoute, book: SchemaBook): JsonSchema {
   if (route.reply) return json(envelope(book.reply(route.reply), route.isPaged ? book.reply(paginationSchema) : undefined, route.isPaged === true));
-  return plain(route.replyMediaType);
+  return Object.assign({}, ...mediaTypesOf(route).map(plain));
 }
 
 function plain(mediaType = 'application/octet-stream'): JsonSchema {

@@ -9,7 +9,8 @@ import type { ReportStore, StoredReport } from '../../stores/postgres/ai-reports
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { answered, type AiWaitingDeps } from '../ai-waiting.ts';
 import { attachment } from '../file-reply.ts';
-import { ok, route, type Outcome, type Route } from '../route.ts';
+import type { DescribedRoute, OtherReply } from '../reference/described-route.ts';
+import { ok, route, type Outcome } from '../route.ts';
 import { acceptedJobSchema, providerSchema, reportSchema } from '../schemas/ai.ts';
 
 export interface AiReportRoutesDeps extends AiWaitingDeps {
@@ -23,8 +24,9 @@ export interface AiReportRoutesDeps extends AiWaitingDeps {
 
 const query = z.strictObject({ format: z.enum(['json', 'pdf']).default('json').describe('`pdf`: the report as a file, with a chart and a table of each question that it speaks of') });
 
-export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
-  return [
+export function aiReportRoutes(deps: AiReportRoutesDeps): DescribedRoute[] {
+  const asPdf: OtherReply = { status: 200, description: 'Done', mediaType: 'application/pdf' };
+  const routes = [
     route({
       method: 'POST', path: '/ai/surveys/{id}/report', tag: 'AI', summary: 'Write a report on the responses',
       description:
@@ -50,6 +52,7 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
       },
     }),
   ];
+  return routes.map((one) => ({ ...one, otherReplies: [asPdf] }));
 }
 
 interface ReplyParts {

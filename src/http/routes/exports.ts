@@ -9,7 +9,8 @@ import type { ExportRecord, ExportStore } from '../../stores/postgres/exports.ts
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { replyWithFile } from '../file-reply.ts';
 import { endField, invertedMessage, isInverted, pageFields, startField } from '../query.ts';
-import { accepted, ok, page, route, type Route } from '../route.ts';
+import type { DescribedRoute } from '../reference/described-route.ts';
+import { accepted, ok, page, route } from '../route.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { acceptedExportSchema, exportFormatSchema, exportSchema } from '../schemas/exports.ts';
 
@@ -57,7 +58,7 @@ export function presentExport(record: ExportRecord) {
   };
 }
 
-export function exportRoutes(deps: ExportRoutesDeps): Route[] {
+export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
   const find = async (id: string | undefined): Promise<ExportRecord> => {
     const record = await deps.exports.find(id ?? '');
     if (!record) throw notFound('export');
@@ -95,7 +96,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
       access: { kind: 'survey', right: 'read', by: 'exportId' }, limit: 'api', reply: exportSchema, replyStatus: 200,
       handle: async ({ params }) => ok(presentExport(await find(params['exportId']))),
     }),
-    route({
+    { mediaTypes: Object.values(fileKinds).map(({ mediaType }) => mediaType.split(';', 1)[0] ?? mediaType), ...route({
       method: 'GET', path: '/exports/{exportId}/download', tag: 'Exports', summary: 'Download the file', description: 'With Content-Disposition, Content-Length and ETag. 409 EXPORT_NOT_READY before the file is there, 404 when it has expired.',
       access: { kind: 'survey', right: 'read', by: 'exportId' }, limit: 'api', reply: null, replyMediaType: 'application/octet-stream', replyStatus: 200,
       handle: async (call) => {
@@ -107,9 +108,9 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
         const { mediaType, ending } = fileKinds[record.format];
         return replyWithFile(call, { path: deps.files.path(record.id), size, etag: record.sha256, mediaType, fileName: `${nameOf(call.survey.title)}-${record.createdAt.toISOString().slice(0, 10)}.${ending}` });
       },
-    }),
+    }) },
     route({
-      method: 'DELETE', path: '/exports/{exportId}', tag: 'Exports', summary: 'Cancel an export, or remove its file', description: 'For who asked for it, as long as they may read the survey, and for all who may edit it; to others who may read it, 403.',
+      method: 'DELETE', path: '/exports/{exportId}', tag: 'Exports', summary: 'Cancel an export, or remove its file', description: 'Who asked for it may do so, and who may edit the survey; others who may read the survey get 403.',
       access: { kind: 'survey', right: 'read', by: 'exportId' }, limit: 'api', reply: deletedSchema, replyStatus: 200,
       handle: async ({ params, principal, right }) => {
         const record = await find(params['exportId']);

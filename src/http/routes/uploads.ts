@@ -7,6 +7,7 @@ import { isSameText } from '../../secrets.ts';
 import { inspectContent } from '../../stores/uploads/media-type.ts';
 import type { Uploads } from '../../stores/uploads.ts';
 import { replyWithFile } from '../file-reply.ts';
+import type { DescribedRoute } from '../reference/described-route.ts';
 import { created, route, type Route } from '../route.ts';
 import { uploadSchema } from '../schemas/uploads.ts';
 
@@ -19,7 +20,7 @@ export interface UploadRoutesDeps {
   newId(): string;
 }
 
-export function uploadRoutes(deps: UploadRoutesDeps): Route[] {
+export function uploadRoutes(deps: UploadRoutesDeps): DescribedRoute[] {
   return [sendRoute(deps), downloadRoute(deps)];
 }
 
@@ -48,8 +49,8 @@ function sendRoute({ uploads, actors, maxBytes, now, newId }: UploadRoutesDeps):
   });
 }
 
-function downloadRoute({ uploads }: UploadRoutesDeps): Route {
-  return route({
+function downloadRoute({ uploads }: UploadRoutesDeps): DescribedRoute {
+  const download = route({
     method: 'GET', path: '/uploads/{uploadId}', tag: 'Uploads', summary: 'Download an uploaded file', description: 'Always as an attachment. One range of bytes may be asked for.',
     access: { kind: 'survey', right: 'read', by: 'uploadId' }, limit: 'api', reply: null, replyMediaType: 'application/octet-stream', replyStatus: 200,
     handle: async (call) => {
@@ -60,6 +61,7 @@ function downloadRoute({ uploads }: UploadRoutesDeps): Route {
       });
     },
   });
+  return { ...download, mediaTypes: ['*/*'] };
 }
 
 /** The question, if it takes files now from who asks; the refusals are those of a submission. */

@@ -20,7 +20,7 @@ export const questionStatisticSchema = z
     standardDeviation: figure.min(0).nullable().describe('Of the sample (n − 1); null below two values'),
     minValue: figure.nullable(),
     maxValue: figure.nullable(),
-    distribution: distributionSchema.describe('Every possible value with its count, zeros included; two levels for MATRIX and RANKING; empty for texts'),
+    distribution: distributionSchema.describe('Every possible value with its count, zeros included; two levels for MATRIX and RANKING; empty for texts. The order of its keys means nothing (those that look like whole numbers come first in many languages): the order to show is that of the question’s `options` and `settings.rows`, of the numbers on a scale, of days and hours'),
     nps: z
       .strictObject({ promoters: countSchema, passives: countSchema, detractors: countSchema, score: figure.min(-100).max(100).nullable() })
       .optional()
@@ -28,7 +28,7 @@ export const questionStatisticSchema = z
     topBox: boxSchema.optional().describe('Scales: the highest point'),
     bottomBox: boxSchema.optional().describe('Scales: the lowest point'),
     averageRank: z.record(z.string(), figure.nullable()).optional().describe('RANKING: mean rank by option value; null where nobody ranked it'),
-    averageByRow: z.record(z.string(), figure.nullable()).optional().describe('MATRIX: mean column (1…n) by row value; null where nobody answered it'),
+    averageByRow: z.record(z.string(), figure.nullable()).optional().describe('MATRIX: mean column (1…n) by row value; null where nobody answered it. It says something only where the columns are a scale in their order'),
     topWords: z.array(z.strictObject({ word: z.string(), count: countSchema })).optional().describe('Texts: the most frequent words, in lower case'),
   })
   .meta({ id: 'QuestionStatistic', description: 'What was answered to one question. Percentages and means have full precision.' });
