@@ -7,8 +7,8 @@ import { prepare, root, stop } from './prepare.mjs';
 // Files of a lane run one after the other on stores of their own, so that nothing of one file reaches another that runs beside it.
 // Most of them wait more than they work: two lanes take little more than half the time of one.
 const groups = {
-  // Pure tests share one process: most of a file's time would go into loading what the others load too.
-  unit: { isOneProcess: true },
+  // Pure tests share two processes: most of a file's time would go into loading what the others load too.
+  unit: { isTogether: true },
   integration: { lanes: 2 },
   e2e: { lanes: 2 },
   // These load the machine, stop processes and look at times: alone.
@@ -24,6 +24,8 @@ const askedGroups = words.filter((word) => word in groups);
 const filters = words.filter((word) => !(word in groups));
 
 const totalLine = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)\n/gm;
+
+const piped = { stdio: ['ignore', 'pipe', 'inherit'] };
 
 prepare();
 const runs = Object.entries(groups)
@@ -47,7 +49,7 @@ const failed = [];
 for (const run of runs) {
   if (interrupted) break;
   process.stderr.write(`\n── ${run.name}: ${run.files.length} files\n`);
-  const isFine = run.isOneProcess ? await runTogether(run.files) : await runInLanes(run);
+  const isFine = run.isTogether ? await runTogether(run.files) : await runInLanes(run);
   if (!isFine) failed.push(run.name);
 }
 await Promise.all(stores.map(({ stop: end }) => end()));
@@ -70,31 +72,42 @@ async function startStores(count) {
   return Promise.all(Array.from({ length: count }, () => startStoreSet()));
 }
 
-/** All files in one process, shown as they go. */
+/** All files in two processes; what they say is shown when they have ended. */
 async function runTogether(files) {
-  const { code } = await runNode(['--test-reporter=spec', join(root, 'scripts', 'load-tests.mjs'), ...files], { stdio: 'inherit' });
-  return code === 0;
+  const halves = [0, 1].map((half) => files.filter((_, index) => index % 2 === half)).filter((half) => half.length > 0);
+  const results = await Promise.all(halves.map((half) => runNode(['--test-reporter=spec', join(root, 'scripts', 'load-tests.mjs'), ...half], piped)));
+  process.stdout.write(results.map(({ said }) => said.replace(totalLine, '')).join(''));
+  showTotals(results.map(({ said }) => said));
+  return results.every(({ code }) => code === 0);
 }
 
 /** Each lane takes the next file when it has done with one; what a file says is shown when it has ended. */
 async function runInLanes({ files, lanes }) {
   const isAlone = (file) => alone.some((name) => file.endsWith(`${name}.test.js`));
-  const totals = new Map();
+  const heard = [];
   let isFine = true;
   const lane = async ({ environment }, waiting) => {
     for (let file = waiting.shift(); file && !interrupted; file = waiting.shift()) {
       const startedAt = performance.now();
-      const { code, said } = await runNode(['--test-reporter=spec', '--test', file], { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] });
+      const { code, said } = await runNode(['--test-reporter=spec', '--test', file], { ...piped, env: { ...process.env, ...environment } });
       if (code !== 0) isFine = false;
       process.stdout.write(`${file.slice(root.length)} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)${code === 0 ? '' : ': FAILED'}\n${said.replace(totalLine, '').trimEnd()}\n`);
-      for (const [, what, count] of said.matchAll(totalLine)) if (what !== 'duration_ms') totals.set(what, (totals.get(what) ?? 0) + Number(count));
+      heard.push(said);
     }
   };
   const together = files.filter((file) => !isAlone(file));
   await Promise.all(stores.slice(0, lanes).map((set) => lane(set, together)));
   await lane(stores[0], files.filter(isAlone));
-  process.stdout.write(`${[...totals].map(([what, count]) => `ℹ ${what} ${count}`).join('\n')}\n`);
+  showTotals(heard);
   return isFine;
+}
+
+/** Adds up what the runs of a group have said at their ends. */
+function showTotals(heard) {
+  const totals = new Map();
+  for (const said of heard)
+    for (const [, what, count] of said.matchAll(totalLine)) if (what !== 'duration_ms') totals.set(what, (totals.get(what) ?? 0) + Number(count));
+  process.stdout.write(`${[...totals].map(([what, count]) => `ℹ ${what} ${count}`).join('\n')}\n`);
 }
 
 function runNode(args, options) {
