@@ -25,9 +25,9 @@ export async function answered({ store, jobs }: AiWaitingDeps, asked: Parameters
 
 /** The job when it is over, or after the time that a request may take. */
 async function waited(store: Pick<AiStore, 'find'>, jobId: string): Promise<AiJob> {
-  for (const until = Date.now() + patienceMs; ; await pause(lookEveryMs)) {
+  for (const until = performance.now() + patienceMs; ; await pause(lookEveryMs)) {
     const job = await store.find(jobId);
     if (!job) throw notFound('survey');
-    if ((job.status !== 'PENDING' && job.status !== 'RUNNING') || Date.now() > until) return job;
+    if ((job.status !== 'PENDING' && job.status !== 'RUNNING') || performance.now() > until) return job;
   }
 }
