@@ -27,6 +27,13 @@ function isCidr(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
 
+/** As it stands in the header Origin, which is compared as it comes; other schemes than http are those of app shells. */
+function isOrigin(text: string): boolean {
+  if (text === '*') return true;
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@\s*]+$/.test(text) || !URL.canParse(text)) return false;
+  return !/^https?:/.test(text) || new URL(text).origin === text;
+}
+
 const roles = ['http', 'ingest', 'jobs'] as const;
 export type Role = (typeof roles)[number];
 
@@ -65,7 +72,7 @@ const environment = z.object({
   DRAIN_DELAY_MS: whole(0, 10_000).default(0),
   WEBHOOK_ALLOW_PRIVATE: flag.default(false),
   WEBHOOK_RETRY_SCHEDULE_SECONDS: secondsList.default([5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]),
-  CORS_ORIGINS: list.default([]),
+  CORS_ORIGINS: list.pipe(z.array(z.string().refine(isOrigin, 'must be * or origins as browsers send them, such as https://forms.example.org: lower case, without a path or the usual port'))).default([]),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   RETENTION_DAYS: whole(1).optional(),
   AI_BATCH_SIZE: whole(1, 1000).default(50),

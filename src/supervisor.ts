@@ -1,3 +1,4 @@
+import { checkSettings } from './auth/check-settings.ts';
 import { createLog, type Log } from './log.ts';
 import { freePort } from './processes/free-port.ts';
 import { createHttpProcesses } from './processes/http-processes.ts';
@@ -30,6 +31,7 @@ export async function startSupervisor(): Promise<void> {
   listenForSignals(isWorker, stop);
   try {
     const settings = readSettings(process.env);
+    await checkSettings(settings);
     ({ drainDelayMs } = settings);
     log = createLog(settings.logLevel, isWorker ? { part: process.env[workerName] } : {});
     watchForSurprises(log);

@@ -98,7 +98,14 @@ describe('people and their rights', () => {
   it('are not served with a JWT_PRIVATE_KEY that makes no sense: the start names the setting and does not quote it', async () => {
     const bad = await runToExit({ env: { ...env, JWT_PRIVATE_KEY: 'sesame' }, dataDir });
     assert.equal(bad.code, 1);
-    assert.match(bad.said, /JWT_PRIVATE_KEY/);
-    assert.ok(!bad.said.includes('sesame'));
+    assert.equal(bad.said, 'survey-service cannot start: Bad setting. JWT_PRIVATE_KEY: must be a PEM private key (PKCS #8), a JWK or a JWK set\n');
+    // Before any store is asked for: there is none at this address.
+    const early = await runToExit({ env: { ...env, REDIS_URL: 'redis://127.0.0.1:1', JWT_PRIVATE_KEY: '{"kty":"sesame"}' }, dataDir });
+    assert.equal(early.said, 'survey-service cannot start: Bad setting. JWT_PRIVATE_KEY: holds a key that cannot be read\n');
+  });
+
+  it('have an ADMIN_EMAIL that is an address, also where there is an ADMIN already', async () => {
+    const bad = await runToExit({ env: { ...env, ADMIN_EMAIL: 'foo' }, dataDir });
+    assert.deepEqual([bad.code, bad.said], [1, 'survey-service cannot start: Bad setting. ADMIN_EMAIL: must be an e-mail address\n']);
   });
 });

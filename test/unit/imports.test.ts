@@ -24,7 +24,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   replay: ['domain'],
   processes: ['stores', ...leaves],
   'service.ts': ['domain', 'auth', 'stores', 'actors', 'ai', 'webhooks', 'pipelines', 'pipelines/queues.ts', 'http', ...leaves],
-  'supervisor.ts': ['service.ts', 'processes', 'stores', ...leaves],
+  'supervisor.ts': ['service.ts', 'auth', 'processes', 'stores', ...leaves],
   'main.ts': ['supervisor.ts'],
 };
 

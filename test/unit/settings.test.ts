@@ -13,7 +13,7 @@ describe('settings', () => {
   });
 
   it('name the one that is wrong', () => {
-    for (const [name, value] of [['PORT', 'x'], ['PORT', '70000'], ['WORKERS', '0'], ['ROLES', 'http,cook'], ['REDIS_URL', 'http://x'], ['TRUSTED_PROXIES', '10.0.0.0/33'], ['ADMIN_PASSWORD', 'short'], ['LOG_LEVEL', 'loud'], ['OPENAI_BASE_URL', 'nowhere'], ['UPLOAD_S3_BUCKET', 'a/b']] as const)
+    for (const [name, value] of [['PORT', 'x'], ['PORT', '70000'], ['WORKERS', '0'], ['ROLES', 'http,cook'], ['REDIS_URL', 'http://x'], ['TRUSTED_PROXIES', '10.0.0.0/33'], ['ADMIN_PASSWORD', 'short'], ['LOG_LEVEL', 'loud'], ['OPENAI_BASE_URL', 'nowhere'], ['UPLOAD_S3_BUCKET', 'a/b'], ['CORS_ORIGINS', 'foo'], ['CORS_ORIGINS', 'https://a.example,https://b.example/'], ['CORS_ORIGINS', 'https://A.example'], ['CORS_ORIGINS', 'https://a.example:443'], ['CORS_ORIGINS', 'https://*.example']] as const)
       assert.throws(() => readSettings({ [name]: value }), (error) => error instanceof SettingsError && error.message.includes(name), name);
   });
 
@@ -23,6 +23,11 @@ describe('settings', () => {
     assert.equal(readSettings(bucket).uploadBucket?.credentials, undefined);
     assert.equal(readSettings({}).uploadBucket, undefined);
     for (const given of [keys, { UPLOAD_S3_ENDPOINT: 'http://127.0.0.1:1' }, { ...bucket, UPLOAD_S3_ACCESS_KEY_ID: 'a' }]) assert.throws(() => readSettings(given), SettingsError);
+  });
+
+  it('take origins as browsers send them', () => {
+    const origins = ['https://a.example', 'http://localhost:5173', 'http://[::1]:3000', 'capacitor://localhost', '*'];
+    assert.deepEqual(readSettings({ CORS_ORIGINS: origins.join(', ') }).corsOrigins, origins);
   });
 
   it('treat an empty value as not given', () => {
