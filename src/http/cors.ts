@@ -13,10 +13,20 @@ export function corsHeaders(origins: readonly string[], origin: string | undefin
 
 const exposed = 'X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed, ETag, Content-Disposition';
 
+const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'DELETE'];
+const methodsOf = (table: Pick<RouteTable, 'match'>, path: string): Method[] => methods.filter((method) => table.match(method, path));
+const allowHeader = (allowed: readonly Method[]): Header => ['allow', [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')];
+
+/** For a call that no route takes: what its path would take, if there is such a path. */
+export function allowHint(table: Pick<RouteTable, 'match'>, path: string): Header[] {
+  const allowed = methodsOf(table, path);
+  return allowed.length > 0 ? [allowHeader(allowed)] : [];
+}
+
 /** What an OPTIONS request is told. */
 export function preflight(cors: readonly Header[], table: Pick<RouteTable, 'match'>, path: string): Header[] {
-  const allowed = ['GET', 'POST', 'PUT', 'DELETE'].filter((method) => table.match(method as Method, path));
-  const allow: Header = ['allow', [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')];
+  const allowed = methodsOf(table, path);
+  const allow = allowHeader(allowed);
   if (!cors.some(([name]) => name === 'access-control-allow-origin')) return [allow];
   return [allow, ['access-control-allow-methods', allowed.join(', ')], ['access-control-allow-headers', 'Authorization, Content-Type, Idempotency-Key, X-Survey-Token, X-Filename, X-Request-Id, Last-Event-ID'], ['access-control-max-age', '600']];
 }

@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { answer } from './answer.ts';
 import { receiveBody, receiveStream, type ReceiveOptions } from './body.ts';
-import { corsHeaders, preflight } from './cors.ts';
+import { allowHint, corsHeaders, preflight } from './cors.ts';
 import type { Arrival } from './dispatch.ts';
 import { createListening, type ListeningOptions } from './listening.ts';
 import { openReply, type ReplyChannel } from './reply.ts';
@@ -136,7 +136,10 @@ async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest
   } else {
     const arrival: Arrival = { match: head.problem ? undefined : match, query: head.query, headers: head.headers, address, requestId, body: takesBody(head) ? body : undefined, stream, reply };
     const result = head.problem ? { outcome: head.problem, headers: [['x-request-id', requestId]] as Header[] } : await options.dispatch(arrival);
-    status = await answer(reply, result.outcome, [...result.headers, ...cors, ...(isDraining() ? [['connection', 'close'] as const] : [])], { isHead, requestId, isUnclear: head.problem !== undefined || (stream ?? body)?.isEndless() === true });
+    const isTooLarge = result.outcome instanceof Problem && result.outcome.status === 413;
+    // Who asked first has sent nothing yet.
+    if (isTooLarge && !head.headers.has('expect')) await (stream ?? body)?.passed();
+    status = await answer(reply, result.outcome, [...result.headers, ...cors, ...(match ? [] : allowHint(table, path)), ...(isDraining() ? [['connection', 'close'] as const] : [])], { isHead, requestId, isUnclear: head.problem !== undefined || (stream ?? body)?.isEndless() === true });
   }
   options.metrics.requested(match?.route.path ?? 'none', status, (performance.now() - startedAt) / 1000);
 }

@@ -78,7 +78,10 @@ describe('the server', () => {
       assert.deepEqual([status, body.success, body.code], [404, false, 'NOT_FOUND'], path);
     }
     assert.equal((await call('PUT', '/api/v1/things', { body: '{}', headers: json })).status, 404);
-    assert.equal((await call('PATCH', `/api/v1/things/${id}`, { body: '{}', headers: json })).status, 404);
+    const patched = await call('PATCH', `/api/v1/things/${id}`, { body: '{}', headers: json });
+    assert.deepEqual([patched.status, patched.body.code, patched.headers.get('allow')], [404, 'NOT_FOUND', 'GET, DELETE, HEAD, OPTIONS']);
+    assert.equal((await call('PUT', '/api/v1/things', { body: '{}', headers: json })).headers.get('allow'), 'GET, POST, HEAD, OPTIONS');
+    for (const path of ['/api/v1/nothing', '/nothing', '/api/v2/things']) assert.equal((await call('GET', path)).headers.get('allow'), null, path);
   });
 
   it('refuses what it does not know in a query, wherever the query stands', async () => {

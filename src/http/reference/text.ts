@@ -11,7 +11,7 @@ export function introduction(): string {
     '## Replies',
     'Success is `{"success": true, "data": …}`; lists add `pagination`. A refusal is `{"success": false, "message", "code", "requestId"}`, with `details` where they help: an array of ' +
       '`{path, message}` for VALIDATION_ERROR, otherwise an object with `reason`. Creation replies 201 and change 200, both with the whole resource; deletion replies 200 with `{id, deleted: true}`; accepted ' +
-      'work replies 202. New fields may appear in replies: ignore those that you do not know. Unknown fields of a body or query are refused, so that a misspelt one is never silently lost.',
+      'work replies 202. A method that a path does not take is a 404 whose `Allow` header names those that it takes. New fields may appear in replies: ignore those that you do not know. Unknown fields of a body or query are refused, so that a misspelt one is never silently lost.',
     '## Ids, times, numbers',
     'Ids are UUIDs in lower case (version 7 where the service makes them); a malformed one in a path, a body or a message is a 404, as an unknown one is; in a filter of a list it is refused. Times are ISO 8601 in UTC with milliseconds. Where a date is taken, a time is too; a date as an end includes that ' +
       'whole UTC day, and its start is that day’s first moment. In JSON, whole numbers past 2^53 − 1 are refused, of duplicate keys the last counts, and bodies are nested at most 16 levels deep. Texts hold no NUL and no lone surrogates.',
