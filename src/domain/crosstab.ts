@@ -41,7 +41,7 @@ export function interpretTables(rows: Dimension, tables: readonly CountedTable[]
   // Deleted options are shown where somebody chose them: in all tables if in any, so that their rows stay the same.
   const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || tables.some(({ rowTotals }) => (rowTotals.get(code) ?? 0) > 0));
   const laid = tables.map((table) => layOut(categories, table));
-  refuseTooMany(laid);
+  refuseTooManyCells(laid[0]?.rows.length ?? 0, laid.map((table) => table.columns.length));
   const isCompared = isComparable(laid, asked);
   return laid.map((table) => present(table, isCompared ? asked : undefined));
 }
@@ -65,11 +65,16 @@ function layOut(categories: readonly Category[], { columns, ...counts }: Counted
   };
 }
 
-function refuseTooMany(tables: readonly Laid[]): void {
-  const rows = tables[0]?.rows.length ?? 0;
-  const columns = tables.reduce((sum, table) => sum + table.columns.length, 0);
+/** Refuses what can be known to be too large before it is counted: every category that is not hidden is shown. */
+export function refuseTooLarge(rows: Dimension, columns: readonly Dimension[]): void {
+  const shownIn = ({ categories }: Dimension): number => categories.filter(({ isHidden }) => isHidden !== true).length;
+  refuseTooManyCells(shownIn(rows), columns.map(shownIn));
+}
+
+function refuseTooManyCells(rows: number, columnsByTable: readonly number[]): void {
+  const columns = columnsByTable.reduce((sum, count) => sum + count, 0);
   if (rows * columns <= cellsAtMost) return;
-  throw validationProblem([{ path: tables.length > 1 ? 'banner' : 'questionId2', message: `there would be ${rows} rows and ${columns} columns; a table can have ${cellsAtMost} cells at most` }]);
+  throw validationProblem([{ path: columnsByTable.length > 1 ? 'banner' : 'questionId2', message: `there would be ${rows} rows and ${columns} columns; a table can have ${cellsAtMost} cells at most` }]);
 }
 
 /** Whether columns can be compared; refuses what was asked for and cannot be. */

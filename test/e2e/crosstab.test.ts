@@ -115,4 +115,12 @@ describe('a crosstab', () => {
     assert.deepEqual(await refusal({ banner: [{ questionId: survey.columns, rowId: 'x' }] }), ['banner.0.rowId']);
     assert.deepEqual(await refusal({ filters: [`${survey.columns}:anything:x`] }), ['filters.0']);
   });
+
+  it('refuses what would be too large, before anything is counted', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Fine scales' });
+    const scale = () => admin.create(`/surveys/${id}/questions`, { type: 'SLIDER', text: 'How much?', settings: { min: 0, max: 999, step: 1 } });
+    const [one, other] = [await scale(), await scale()];
+    const { status, body } = await admin.call('POST', `/analytics/surveys/${id}/crosstab`, { body: { questionId1: one.id, questionId2: other.id } });
+    assert.deepEqual([status, body.details], [400, [{ path: 'questionId2', message: 'there would be 1000 rows and 1000 columns; a table can have 200000 cells at most' }]]);
+  });
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { interpretTables } from '../../domain/crosstab.ts';
+import { interpretTables, refuseTooLarge } from '../../domain/crosstab.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { corrections } from '../../domain/significance.ts';
 import { visibleQuestions, type SurveyWithQuestions } from '../../domain/survey.ts';
@@ -69,6 +69,7 @@ export function crosstabRoute({ crosstab, surveys, findings: store }: CrosstabRo
       const columns = heads.flatMap((head) => dimensionOf(scope, head, findings) ?? []);
       const weight = weightOf(survey, body, findings);
       if (!rows || findings.length > 0) throw validationProblem(findings);
+      refuseTooLarge(rows, columns);
       const filters = conditionsOf(scope, body.filters, 'filters');
       const counted = await crosstab.countBanner({ surveyId: survey.id, rows, columns, weight, filters, startDate, endDate, isComplete });
       const tables = interpretTables(rows, columns.flatMap((dimension, index) => (counted[index] ? [{ ...counted[index], columns: dimension }] : [])), body);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { associationOf, chiSquareTail, logGamma } from '../../../src/domain/chi-square.ts';
-import { interpretCrosstab, interpretTables, parseFilter } from '../../../src/domain/crosstab.ts';
+import { interpretCrosstab, interpretTables, parseFilter, refuseTooLarge } from '../../../src/domain/crosstab.ts';
 import { blankSurvey, fullSurvey, withQuestion } from '../../support/questions.ts';
 
 const isNear = (actual: number | null, expected: number, tolerance = 1e-9) => assert.ok(actual !== null && Math.abs(actual - expected) <= tolerance * Math.max(1, Math.abs(expected)), `${actual} is not ${expected}`);
@@ -158,6 +158,9 @@ describe('a crosstab', () => {
 
   it('that would not fit into memory is refused', () => {
     const points = { categories: Array.from({ length: 10_000 }, (_, index) => ({ code: index + 1, value: String(index), text: String(index) })), source };
+    assert.throws(() => refuseTooLarge(points, [points]), { code: 'VALIDATION_ERROR', details: [{ path: 'questionId2', message: 'there would be 10000 rows and 10000 columns; a table can have 200000 cells at most' }] });
+    const hidden = { ...points, categories: points.categories.map((category) => ({ ...category, isHidden: true })) };
+    assert.doesNotThrow(() => refuseTooLarge(points, [hidden]));
     assert.throws(() => interpretCrosstab({ rows: points, columns: points, cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0 }), { code: 'VALIDATION_ERROR' });
   });
 
