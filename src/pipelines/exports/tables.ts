@@ -1,5 +1,6 @@
 import { otherCategory } from '../../domain/questions/choice.ts';
 import { otherValue, type ChartKind, type TypeStatistic } from '../../domain/questions/contract.ts';
+import { pointsOf } from '../../domain/questions/ordered-options.ts';
 import { innerNames, inReadingOrder, outerNames } from '../../domain/questions/reading-order.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { visibleOptions, type Question } from '../../domain/survey.ts';
@@ -71,8 +72,8 @@ function isOfSeveral(question: Question, row: string): boolean {
   return typeof dimension !== 'string' && dimension.source.kind === 'bits';
 }
 
-/** Whether a mean of places says anything: only of columns that are worded as their places is it sure that they are a scale. */
-const areNumbered = (question: Question): boolean => visibleOptions(question).every(({ text }, index) => text.trim() === String(index + 1));
+/** Whether a mean of points says anything: only of columns that are worded as their points is it sure that they are a scale. */
+const areNumbered = (question: Question): boolean => visibleOptions(question).every(({ text, code }) => text.trim() === String(pointsOf(question).get(code)));
 
 const lineLabel = ({ rows, options }: Question, key: string): string => [...rows, ...options].find(({ value }) => value === key)?.text ?? key;
 
