@@ -1,11 +1,14 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { HttpResponse } from 'uWebSockets.js';
 import { Problem, validationProblem } from '../errors.ts';
+import { createBodyTail } from './body-tail.ts';
 
 /** Bytes that a client is still sending. */
 interface Incoming {
   /** More may come than would ever be taken: a reply that does not wait for the end must close the connection. */
   isEndless(): boolean;
+  /** Before a reply that closes the connection because of the size: lets an honest sender finish (see BodyTail). */
+  passed(): Promise<void>;
 }
 
 /** A request body on its way in. `uWS` hands chunks out once, so reading starts before anything is awaited. */
@@ -31,9 +34,10 @@ export interface ReceiveOptions {
 
 /** Starts reading at once; must be called in the synchronous part of the request. */
 export function receiveBody(res: HttpResponse, { limitBytes, declaredBytes, onAbort }: ReceiveOptions): IncomingBody {
+  const tail = createBodyTail({ limitBytes, declaredBytes, onAbort });
   if (declaredBytes !== undefined && declaredBytes > limitBytes) {
-    res.onData(() => undefined);
-    return { whole: () => Promise.reject(tooLarge(limitBytes)), isEndless: () => true };
+    res.onData((chunk, isLast) => tail.saw(chunk.byteLength, isLast));
+    return { whole: () => Promise.reject(tooLarge(limitBytes)), isEndless: () => true, passed: tail.passed };
   }
   let isLastSeen = false;
   let chunks: Buffer | undefined;
@@ -47,6 +51,7 @@ export function receiveBody(res: HttpResponse, { limitBytes, declaredBytes, onAb
   onAbort(() => finish(brokenOff()));
   res.onData((chunk, isLast) => {
     isLastSeen ||= isLast;
+    tail.saw(chunk.byteLength, isLast);
     if (outcome !== undefined) return;
     const bytes = Buffer.from(chunk);
     if ((chunks?.length ?? 0) + bytes.length > limitBytes) return finish(tooLarge(limitBytes));
@@ -56,6 +61,7 @@ export function receiveBody(res: HttpResponse, { limitBytes, declaredBytes, onAb
   });
   return {
     isEndless: () => !isLastSeen && declaredBytes === undefined,
+    passed: tail.passed,
     whole: () =>
       new Promise((resolve, reject) => {
         settle = (result) => (result instanceof Problem ? reject(result) : resolve(result));
@@ -69,6 +75,7 @@ const piecesAtMostBytes = 512 * 1024;
 
 /** As `receiveBody`, for bodies that are too large to be held. */
 export function receiveStream(res: HttpResponse, { limitBytes, declaredBytes, onAbort }: ReceiveOptions): IncomingStream {
+  const tail = createBodyTail({ limitBytes, declaredBytes, onAbort });
   const waiting: Buffer[] = [];
   let [heldBytes, seenBytes] = [0, 0];
   let [isPaused, isLastSeen, isUnwanted] = [false, false, false];
@@ -85,6 +92,7 @@ export function receiveStream(res: HttpResponse, { limitBytes, declaredBytes, on
   });
   res.onData((chunk, isLast) => {
     isLastSeen ||= isLast;
+    tail.saw(chunk.byteLength, isLast);
     seenBytes += chunk.byteLength;
     if (seenBytes > limitBytes) problem ??= tooLarge(limitBytes);
     if (!problem && !isUnwanted && chunk.byteLength > 0) {
@@ -101,6 +109,7 @@ export function receiveStream(res: HttpResponse, { limitBytes, declaredBytes, on
   });
   return {
     isEndless: () => !isLastSeen && (declaredBytes === undefined || declaredBytes > limitBytes),
+    passed: tail.passed,
     async *pieces() {
       for (;;) {
         if (problem) throw problem;

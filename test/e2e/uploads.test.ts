@@ -167,6 +167,8 @@ describe('uploads', () => {
     const large = await survey();
     assert.match(await tooMuch(large, { 'content-length': String(500 * mib) }, []), /^HTTP\/1\.1 413 /, 'half a gigabyte is refused before it is sent');
     assert.match(await tooMuch(large, { 'content-length': String(1024 * mib) }, []), /^$|^HTTP\/1\.1 413 /, 'the parser itself hangs up on more than it can count');
+    const slightly = await send(large, new Uint8Array(25 * mib + 1));
+    assert.deepEqual([slightly.status, slightly.problem.code], [413, 'PAYLOAD_TOO_LARGE'], 'a program that reads once it has sent all gets to hear it');
     assert.equal(filesOnDisk().length, before.length + 1);
   });
 

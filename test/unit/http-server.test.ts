@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
@@ -112,6 +113,19 @@ describe('the server', () => {
     assert.deepEqual(await post(''), [400, 'VALIDATION_ERROR', '']);
     assert.deepEqual((await post('{"name":"a"}', { 'content-type': 'text/plain' })).slice(0, 2), [415, 'UNSUPPORTED_MEDIA_TYPE']);
     assert.deepEqual((await post(JSON.stringify({ name: 'a'.repeat(1000) }))).slice(0, 2), [413, 'PAYLOAD_TOO_LARGE']);
+  });
+
+  it('lets a client that reads only once it has sent all come to its end, and does not wait for one that sends without end', async () => {
+    const small = JSON.stringify({ name: 'a'.repeat(1_000_000) });
+    for (let n = 0; n < 5; n += 1) assert.equal((await call('POST', '/api/v1/things', { body: small, headers: json })).status, 413);
+    const endless = connect(server.port, '127.0.0.1', () => endless.write('POST /api/v1/things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n'));
+    const [piece, isClosed] = [Buffer.alloc(0x10000, 'a'), new Promise((resolve) => endless.once('close', resolve))];
+    endless.on('error', () => undefined);
+    let sentBytes = 0;
+    for (; !endless.destroyed && sentBytes < 200_000_000; sentBytes += piece.length)
+      if (!endless.write(Buffer.concat([Buffer.from('10000\r\n'), piece, Buffer.from('\r\n')]))) await Promise.race([once(endless, 'drain').catch(() => undefined), isClosed]);
+    await isClosed;
+    assert.ok(sentBytes < 100_000_000, `took ${sentBytes} bytes`);
   });
 
   it('closes the connection after a body that it did not read to its end', async () => {
