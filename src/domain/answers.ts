@@ -76,14 +76,19 @@ export function checkAnswers(compiled: CompiledSurvey, given: unknown, { isCompl
     uploads,
     report: (index, field, message) => void (findings.length < findingsAtMost && findings.push({ path: field === '' ? `answers.${index}` : `answers.${index}.${field}`, message })),
   };
+  let reported = misshaped;
   for (const [item, answers] of groups) {
+    const before = findings.length;
     if (previous) clear(row, item);
     item.type.read(item.question, answers, row, context);
+    if (findings.length > before) (reported ??= new Set()).add(item);
   }
   // Past the limit of findings the rest has not been looked at, so nothing can be said to be missing.
   if (isComplete && findings.length < findingsAtMost)
-    for (const item of compiled.required)
-      if (!groups.has(item) && !misshaped?.has(item) && !isAnswered(row, item)) findings.push({ path: 'answers', message: missingMessage(item.question) });
+    for (const item of compiled.required) {
+      const message = reported?.has(item) ? undefined : missingMessage(item, row);
+      if (message !== undefined) findings.push({ path: 'answers', message });
+    }
   return findings.length > 0 ? { ok: false, findings } : { ok: true, row, answered: [...groups.keys()].map(({ question }) => question.id) };
 }
 
@@ -124,8 +129,12 @@ function questionIdOf(answer: unknown): string | undefined {
   return typeof answer === 'object' && answer !== null && 'questionId' in answer && typeof answer.questionId === 'string' ? answer.questionId : undefined;
 }
 
-function missingMessage({ id, text }: Question): string {
-  return `question ${id} is required: ${text.slice(0, 100).toWellFormed()}`;
+/** Undefined where nothing is missing. */
+function missingMessage(item: CompiledQuestion, row: AnswerRow): string | undefined {
+  const lack = isAnswered(row, item) ? item.type.lackOf?.(item.question, row) : '';
+  if (lack === undefined) return undefined;
+  const { id, text } = item.question;
+  return `question ${id} is required${lack === '' ? '' : `, ${lack}`}: ${text.slice(0, 100).toWellFormed()}`;
 }
 
 function isWellShaped(answer: unknown, index: number, findings: Finding[]): answer is GivenAnswer {

@@ -208,6 +208,8 @@ export interface QuestionType {
   columns(question: Question): ColumnKeys;
   /** Checks a respondent's answers to one question and writes them into the row; problems go to `context.report`. Called with at least one answer. */
   read(question: Question, answers: readonly PlacedAnswer[], row: AnswerRow, context: ReadContext): void;
+  /** What a required question still lacks although something was answered; undefined when nothing. */
+  lackOf?(question: Question, row: AnswerRow): string | undefined;
   /** The reverse of `read`: the stored answers in the interface's shape; empty where nothing was answered. */
   write(question: Question, row: AnswerRow): ReadAnswer[];
   countPlan(question: Question): CountPlan;

@@ -34,6 +34,7 @@ export const matrix: QuestionType = {
       if (line && option && !mark(question, line, option.code, row)) context.report(placed.index, 'rowId', isMultiple(question) ? 'has this column already' : 'takes one answer');
     }
   },
+  lackOf: (question, row) => (question.rows.every((line) => line.isHidden || rowSlots(question, line).some((slot) => (row.codes[slot] ?? 0) !== 0)) ? undefined : 'in every row'),
   write: (question, row) => question.rows.flatMap((line) => writeLine(question, line, row)),
   countPlan(question) {
     const base = question.rows.flatMap((row) => rowSlots(question, row));

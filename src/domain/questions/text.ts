@@ -85,7 +85,7 @@ const pattern = z.string().min(1).max(500).superRefine((text, context) => {
 
 /** SHORT_TEXT and LONG_TEXT: free wording of bounded length, counted by its words. */
 export function createFreeText({ maxLength, isMultiLine }: { maxLength: number; isMultiLine: boolean }): QuestionType {
-  return createTextType({
+  const type = createTextType({
     settings: z.strictObject({
       maxLength: z.number().int().min(1).max(10_000).default(maxLength),
       pattern: pattern.optional(),
@@ -102,4 +102,5 @@ export function createFreeText({ maxLength, isMultiLine }: { maxLength: number; 
     statistic: (_question, results) => ({ ...blankStatistic(), topWords: textCounts(results[0]).map(({ key, count }) => ({ word: key, count })) }),
     noDimension: 'is a free text, which cannot be a crosstab variable',
   });
+  return { ...type, lackOf: (question, row) => ((row.texts[textSlotAt(question)] ?? '').trim() === '' ? 'and white space is no answer' : undefined) };
 }

@@ -39,7 +39,7 @@ export const tagTexts: Readonly<Record<string, () => string>> = {
   Authentication: () => 'Signing in, trading refresh tokens, signing out. Access tokens live 15 minutes and refresh tokens 30 days unless set otherwise; a refresh token is used once.',
   Surveys: () =>
     'A survey is a DRAFT until it is published. Only an ACTIVE one takes responses, from `startsAt` to `endsAt` and up to `responseQuota` complete responses. Every status may be set from every other.',
-  Questions: () => `What differs between the types:\n\n${questionTable()}`,
+  Questions: () => `What differs between the types:\n\n${questionTable()}\n\n${questionNotes}`,
   Translations: () => 'The texts of a survey in other languages, by hand; what is not translated is shown in the survey’s own language.',
   Public: () => 'What a respondent may see without a token.',
   Responses: () => 'Submitting is public; reading needs the right to read the survey. What was accepted is on disk, appears once, and is counted exactly.',
@@ -80,6 +80,17 @@ const answerTexts: Readonly<Record<QuestionTypeName, string>> = {
   YES_NO: '`optionId`, or `textValue` "yes" or "no"',
   LIKERT_SCALE: '`optionId`, or `numberValue` 1…n',
 };
+
+const questionNotes = [
+  'A required MATRIX must have an answer in every row, and a required SHORT_TEXT or LONG_TEXT more than white space; any other required question must have an answer.',
+  '`pattern` (RE2 syntax) must match the whole text.',
+  'A scale whose `step` does not divide it ends at its last step: 0 to 10 in steps of 3 ends at 9.',
+  '`maxSelections` and `maxRanked` may exceed the number of options; `minSelections` may not, and is at least 1 where it is given.',
+  'A LIKERT_SCALE may have any number of options from one.',
+  'When a question is made, a setting that is not wanted is left out; null puts one back to its default only when a question is changed.',
+  'The options of YES_NO may be worded otherwise, but keep the values `yes` and `no`.',
+  'The `distribution` of DATE has the days that were answered, without those between.',
+].map((note) => `- ${note}`).join('\n');
 
 const optionTexts: Readonly<Record<OptionSource, string>> = { author: 'at least one', default: 'the usual ones by default', fixed: 'made by the service', none: '–' };
 

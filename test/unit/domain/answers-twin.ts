@@ -13,7 +13,8 @@ export function answersTwin(survey: SurveyWithQuestions, { isComplete, uploadId 
       for (const question of questions) {
         const own = answers.filter(({ questionId }) => questionId === question.id);
         const isRight = own.length === 0 ? !(isComplete && question.isRequired) : (together[question.type] ?? isSingle)(own, question);
-        if (!isRight) context.addIssue({ code: 'custom', message: question.type });
+        const isWhole = !isComplete || !question.isRequired || question.type !== 'MATRIX' || own.length === visibleRows(question).length;
+        if (!isRight || !isWhole) context.addIssue({ code: 'custom', message: question.type });
       }
     });
 }

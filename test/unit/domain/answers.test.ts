@@ -104,6 +104,30 @@ describe('checking answers', () => {
     assert.deepEqual(pathsOf(checked).filter((path) => path !== 'answers'), ['answers.0.numberValue']);
   });
 
+  it('asks for every row of a required grid and for more than white space in a required text, all at once', () => {
+    let own = blankSurvey();
+    const ask = (body: Parameters<typeof withQuestion>[1]): Question => {
+      const added = withQuestion(own, { isRequired: true, ...body });
+      own = added.survey;
+      return added.question;
+    };
+    const grid = ask({ type: 'MATRIX', text: 'Grid', options: [{ text: 'Good' }], settings: { rows: [{ text: 'Food' }, { text: 'Room' }] } });
+    const several = ask({ type: 'MATRIX', text: 'Several', options: [{ text: 'Good' }, { text: 'Bad' }], settings: { multiple: true, rows: [{ text: 'Food' }, { text: 'Room' }] } });
+    const wording = ask({ type: 'LONG_TEXT', text: 'Words' });
+    const free = ask({ type: 'SHORT_TEXT', text: 'Free', isRequired: false });
+    const mark = (question: Question, row: number): unknown => ({ questionId: question.id, rowId: question.rows[row]?.id, optionId: question.options[0]?.id });
+    const say = (answers: unknown, more: { isComplete?: boolean; previous?: AnswerRow } = {}) => checkAnswers(compileSurvey(own), answers, { isComplete: true, uploads: noUploads, ...more });
+    const some = [mark(grid, 0), mark(several, 1), { questionId: wording.id, textValue: ' \n' }, { questionId: free.id, textValue: ' ' }];
+    const checked = say(some);
+    assert.ok(!checked.ok);
+    assert.deepEqual(checked.findings.map(({ message }) => message), [
+      `question ${grid.id} is required, in every row: Grid`, `question ${several.id} is required, in every row: Several`, `question ${wording.id} is required, and white space is no answer: Words`,
+    ]);
+    const saved = say(some, { isComplete: false });
+    assert.ok(saved.ok && !say([], { previous: saved.row }).ok, 'what was saved is not enough either');
+    assert.ok(say([mark(grid, 0), mark(grid, 1), mark(several, 0), mark(several, 1), { questionId: wording.id, textValue: ' a ' }], { previous: saved.row }).ok);
+  });
+
   it('takes neither hidden questions nor hidden options, and asks for no hidden question', () => {
     assert.deepEqual(pathsOf(check([{ questionId: hidden.id, numberValue: 5 }], false)), ['answers.0.questionId']);
     assert.deepEqual(pathsOf(check([{ questionId: of('RANKING').id, optionId: gone }], false)), ['answers.0.optionId']);
