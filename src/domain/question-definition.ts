@@ -8,6 +8,11 @@ import { questionTypeNames, registry, type QuestionTypeName } from './questions/
 import { isPlainText } from './questions/text-checks.ts';
 import { visibleOptions, visibleRows, type MatrixRow, type Option, type Question } from './survey.ts';
 
+/** Settings of a new question, as they are sent. */
+export const newSettings = z.record(z.string(), z.unknown()).describe('Depends on the type; the rows of a MATRIX are `settings.rows`');
+/** Settings of a question that is changed, as they are sent. */
+export const changedSettings = z.record(z.string(), z.unknown()).describe('Settings left out stay as they are, and null puts one back to its default');
+
 const fields = {
   type: z.enum(questionTypeNames),
   text: wording(2000),
@@ -15,13 +20,13 @@ const fields = {
   isRequired: z.boolean(),
   order: z.number().int().min(0).max(10_000).describe('Zero-based place; default: last'),
   options: z.array(optionInput).max(200),
-  settings: z.record(z.string(), z.unknown()).describe('Depends on the type; the rows of a MATRIX are `settings.rows`. When a question is changed, settings left out stay as they are, and null puts one back to its default'),
+  settings: newSettings,
 };
 
 /** Body of `POST …/questions`. */
 export const newQuestionBody = z.strictObject(fields).partial().required({ type: true, text: true });
 /** Body of `PUT …/questions/{id}`: any of the fields. */
-export const questionChangeBody = z.strictObject(fields).partial().refine((body) => Object.keys(body).length > 0, 'name at least one field');
+export const questionChangeBody = z.strictObject({ ...fields, settings: changedSettings }).partial().refine((body) => Object.keys(body).length > 0, 'name at least one field');
 
 const rowsInput = z.array(optionInput).min(1).max(200);
 

@@ -1,7 +1,9 @@
 import type { DescribedRoute } from './reference/described-route.ts';
 import { examples } from './reference/examples.ts';
 import { parametersOf } from './reference/parameters.ts';
-import { headers, repliesOf } from './reference/replies.ts';
+import { livePath } from './reference/live-path.ts';
+import { describeSettings } from './reference/question-settings.ts';
+import { headers, refusalReplies, repliesOf } from './reference/replies.ts';
 import { createSchemaBook, type JsonSchema, type SchemaBook } from './reference/schema-book.ts';
 import { introduction, tagTexts } from './reference/text.ts';
 import type { Access, Route } from './route.ts';
@@ -33,6 +35,7 @@ export interface OpenApiDocument {
 
 /** Describes the interface (OpenAPI 3.1.0) from its routes. */
 export function createOpenApi({ routes, rootRoutes = [], publicUrl = '', version }: OpenApiOptions): OpenApiDocument {
+  describeSettings();
   const book = createSchemaBook();
   const problems = new Map<string, JsonSchema>();
   const origin = publicUrl.replace(/\/+$/, '');
@@ -44,7 +47,8 @@ export function createOpenApi({ routes, rootRoutes = [], publicUrl = '', version
   const replies = new Map(all.map((route) => [route, repliesOf(route, book, problems)]));
   book.body(liveClientMessageSchema);
   const operation = (route: DescribedRoute) => operationOf(route, book, replies.get(route) ?? {});
-  const paths = { ...pathsOf(routes, operation), ...pathsOf(rootRoutes, operation, { servers: [{ url: origin === '' ? '/' : origin }] }) };
+  const isLive = routes.some(({ path }) => path === '/live/tickets');
+  const paths = { ...pathsOf(routes, operation), ...(isLive && { '/live': livePath((codes) => refusalReplies(codes, problems)) }), ...pathsOf(rootRoutes, operation, { servers: [{ url: origin === '' ? '/' : origin }] }) };
   return {
     openapi: '3.1.0',
     info: { title: 'Survey service', version, description: introduction(), license: { name: 'MIT', identifier: 'MIT' } },

@@ -22,14 +22,14 @@ const isHeld = (moment: Date): boolean => moment.getTime() >= earliestMs && mome
 const notHeld = 'must lie in the years 1 to 9999';
 
 /** A moment in a body. */
-export const momentField = z.iso.datetime({ offset: true }).transform((text) => new Date(text)).refine(isHeld, notHeld);
+export const momentField = z.iso.datetime({ offset: true }).transform((text) => new Date(text)).refine(isHeld, notHeld).describe('ISO 8601 with `Z` or an offset, such as `2026-01-15T09:30:00Z`; a date alone will not do');
 
 /** A day counts as its first moment as a start and as its last as an end; a time counts as itself. */
-export const startField = dateText.transform((text) => new Date(text)).refine(isHeld, notHeld).describe('First day (UTC) or moment that counts');
+export const startField = dateText.transform((text) => new Date(text)).refine(isHeld, notHeld).describe('First day (UTC, `YYYY-MM-DD`) or moment (ISO 8601 with `Z` or an offset) that counts');
 export const endField = dateText
   .transform((text) => new Date(Math.min(latestMs, text.length === 10 ? Date.parse(text) + 86_400_000 : Date.parse(text) + 1)))
   .refine(isHeld, notHeld)
-  .describe('Last day (UTC, the whole of it) or moment that counts');
+  .describe('Last day (UTC, `YYYY-MM-DD`, the whole of it) or moment (ISO 8601 with `Z` or an offset) that counts');
 
 export interface Range {
   startDate?: Date | undefined;

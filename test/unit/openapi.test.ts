@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
+import { questionTypeNames, registry } from '../../src/domain/questions/registry.ts';
 import { problemTable } from '../../src/errors.ts';
 import { createOpenApi } from '../../src/http/openapi.ts';
 import { examples } from '../../src/http/reference/examples.ts';
-import { createSchemaBook } from '../../src/http/reference/schema-book.ts';
+import { createSchemaBook, emit } from '../../src/http/reference/schema-book.ts';
 import { tagTexts } from '../../src/http/reference/text.ts';
 import { created, route, type Route } from '../../src/http/route.ts';
 import { everyRoute } from '../support/every-route.ts';
@@ -13,7 +14,8 @@ const { api, root: everyRoot } = await everyRoute();
 // The page that shows the document is not part of what it shows.
 const root = everyRoot.filter(({ tag }) => tag !== 'Reference');
 const document: any = createOpenApi({ routes: api, rootRoutes: root, publicUrl: 'https://surveys.example.org/', version: '1.2.3' });
-const operations: { name: string; path: string; operation: any }[] = Object.entries<any>(document.paths).flatMap(([path, item]) =>
+/** The WebSocket is no route. */
+const operations: { name: string; path: string; operation: any }[] = Object.entries<any>(document.paths).filter(([path]) => path !== '/live').flatMap(([path, item]) =>
   Object.entries<any>(item).filter(([key]) => key !== 'servers').map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, path, operation })),
 );
 
@@ -160,6 +162,34 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(parameter('/responses/surveys/{surveyId}', 'isComplete').schema, { type: 'boolean' });
     assert.equal(parameter('/analytics/surveys/{surveyId}', 'filter').schema.type, 'array');
     assert.match(JSON.stringify(parameter('/responses/surveys/{surveyId}', 'startDate').schema), /"format":"date"/);
+  });
+
+  it('gives an example of every body', () => {
+    const without = operations.filter(({ operation }) => operation.requestBody?.content['application/json'] && operation.requestBody.content['application/json'].example === undefined).map(({ name }) => name);
+    assert.deepEqual(without, []);
+  });
+
+  it('names every setting of a question, for the types that have it, in what is sent and in what is shown', () => {
+    const sent = document.paths['/surveys/{surveyId}/questions'].post.requestBody.content['application/json'].schema.properties.settings.properties;
+    const changed = document.paths['/surveys/questions/{questionId}'].put.requestBody.content['application/json'].schema.properties.settings.properties;
+    const shown = document.components.schemas.QuestionSettings.properties;
+    for (const settings of [sent, changed, shown]) {
+      for (const type of questionTypeNames)
+        for (const name of Object.keys((emit(registry[type].settings, 'input').root['properties'] ?? {}) as object)) assert.match(settings[name].description, new RegExp(`\\b${type}\\b`), `${type} ${name}`);
+      assert.match(settings.min.description, /RATING_SCALE \(1\), .*SLIDER \(0\)/);
+      assert.deepEqual(Object.keys(settings.rows.items.properties), ['id', 'text', 'value']);
+    }
+    assert.ok(changed.multiple.anyOf.some(({ type }: any) => type === 'null') && !JSON.stringify(sent).includes('"null"'));
+  });
+
+  it('describes the WebSocket among the paths, and knows only formats that there are', () => {
+    const { get } = document.paths['/live'];
+    assert.deepEqual(get.parameters.map((parameter: any) => [parameter.in, parameter.name, parameter.required]), [['query', 'ticket', true], ['header', 'Sec-WebSocket-Protocol', true]]);
+    assert.deepEqual(Object.keys(get.responses), ['101', '400', '401', '403', '429', '500', '503']);
+    const known = new Set(['date-time', 'date', 'uuid', 'email', 'uri']);
+    for (const { path, node } of [...nodes(document.components, '#/components'), ...nodes(document.paths, '#/paths')]) if (typeof node.format === 'string' && !path.endsWith('/example')) assert.ok(known.has(node.format), `${path} has the format ${node.format}`);
+    assert.equal(document.paths['/surveys/{id}/live'].get.parameters.find(({ name }: any) => name === 'channels').schema.default, 'responses');
+    assert.deepEqual(Object.keys(document.paths['/ai/suggestions/{suggestionId}/undo'].post.responses).filter((status) => status < '300'), ['200']);
   });
 
   it('gives examples that the service would take', () => {

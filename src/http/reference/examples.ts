@@ -1,4 +1,6 @@
-/** Bodies to begin with, by method and path. */
+const [first, second, third] = ['0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d10', '0192f0c1-2b7b-7d02-8a11-5c0e9f7d2b44', '0192f0c1-2b7c-7f5a-9b02-6a1d4e3c8f55'];
+
+/** Bodies to begin with, by method and path: one for every call that takes a body. */
 export const examples: Readonly<Record<string, unknown>> = {
   'POST /auth/login': { email: 'admin@localhost', password: 'the password printed at the first start' },
   'POST /surveys': { title: 'How was your stay?', description: 'Five short questions', responseQuota: 500, endsAt: '2027-01-31T23:00:00.000Z' },
@@ -6,8 +8,32 @@ export const examples: Readonly<Record<string, unknown>> = {
   'POST /surveys/{id}/publish': { status: 'ACTIVE' },
   'POST /surveys/{surveyId}/questions': { type: 'MULTIPLE_CHOICE', text: 'How did you hear of us?', isRequired: true, options: [{ text: 'A friend', value: 'friend' }, { text: 'The press', value: 'press' }], settings: { allowOther: true } },
   'POST /responses/surveys/{surveyId}/submit': {
-    answers: [{ questionId: '0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d10', numberValue: 9 }, { questionId: '0192f0c1-2b7b-7d02-8a11-5c0e9f7d2b44', textValue: 'Breakfast' }],
+    answers: [{ questionId: first, numberValue: 9 }, { questionId: second, textValue: 'Breakfast' }],
     startedAt: '2026-01-15T09:30:00.000Z', language: 'en',
   },
-  'POST /analytics/surveys/{surveyId}/crosstab': { questionId1: '0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d10', questionId2: '0192f0c1-2b7c-7f5a-9b02-6a1d4e3c8f55', isComplete: true },
+  'POST /analytics/surveys/{surveyId}/crosstab': { questionId1: first, questionId2: third, isComplete: true },
+  'POST /auth/refresh': { refreshToken: 'the refresh token of the last reply' },
+  'POST /auth/logout': { refreshToken: 'the refresh token of the last reply' },
+  'POST /auth/password': { currentPassword: 'the one so far', newPassword: 'a good long password' },
+  'POST /users': { email: 'ada@example.org', password: 'a good long password', role: 'EDITOR' },
+  'PUT /users/{id}': { role: 'VIEWER' },
+  'POST /api-keys': { name: 'Nightly export', role: 'VIEWER', requestsPerMinute: 600 },
+  'PUT /surveys/{id}/members/{userId}': { role: 'EDITOR' },
+  'POST /surveys/{id}/duplicate': { title: 'How was your stay? (spring)' },
+  'PUT /surveys/questions/{questionId}': { text: 'How did you first hear of us?', isRequired: false, settings: { allowOther: null } },
+  'POST /surveys/{surveyId}/questions/reorder': { questionIds: [second, first] },
+  'PUT /surveys/{id}/translations/{language}': { title: 'Wie war Ihr Aufenthalt?', questions: [{ id: first, text: 'Wie haben Sie von uns erfahren?', options: [{ id: third, text: 'Von Freunden' }] }] },
+  'POST /exports/surveys/{surveyId}': { format: 'CSV', startDate: '2026-01-01', endDate: '2026-01-31', isComplete: true },
+  'POST /webhooks': { url: 'https://example.org/hooks/surveys', events: ['response.completed', 'quota.reached'], surveyId: null, description: 'Tells the front desk' },
+  'PUT /webhooks/{id}': { events: ['response.completed'], isActive: true },
+  'POST /webhooks/{id}/test': { event: 'response.completed' },
+  'POST /webhooks/{id}/replay': { since: '2026-01-15T00:00:00Z', until: '2026-01-16T00:00:00Z', status: 'FAILED' },
+  'POST /ai/generate-survey': { prompt: 'How satisfied guests of a small hotel are, from booking to departure', questionCount: 8, save: true },
+  'POST /ai/conversations': { prompt: 'A survey for guests of a small hotel', questionCount: 8 },
+  'POST /ai/conversations/{id}/messages': { message: 'Ask about breakfast too, and leave out the price' },
+  'POST /ai/surveys/{id}/analyze': { analysisType: 'themes' },
+  'POST /ai/surveys/{id}/report': { includeRecommendations: true },
+  'POST /ai/surveys/{id}/translate': { languages: ['de', 'fr'] },
+  'POST /ai/questions/{questionId}/optimize': { provider: 'openai' },
+  'PUT /ai/settings/{provider}': { apiKey: 'the-key-of-the-provider', models: { high: 'name-of-a-large-model', low: 'name-of-a-small-model' } },
 };

@@ -40,8 +40,13 @@ export function repliesOf(route: DescribedRoute, book: SchemaBook, problems: Map
   };
   add({ status: route.replyStatus, description: descriptions[route.replyStatus] ?? 'Done', ...(isFile(route) && { headers: fileHeaders }) }, contentOf(route, book));
   for (const reply of otherRepliesOf(route)) add(reply, reply.isEmpty ? undefined : reply.data ? json(envelope(book.reply(reply.data))) : plain(reply.mediaType));
-  for (const [status, codes] of byStatus(refusalsOf(route))) replies[status] = { $ref: `#/components/responses/${keepProblem(problems, codes)}` };
+  Object.assign(replies, refusalReplies(refusalsOf(route), problems));
   return replies;
+}
+
+/** References to the components that say what those codes look like, by status. */
+export function refusalReplies(codes: readonly ProblemCode[], problems: Map<string, JsonSchema>): Record<string, JsonSchema> {
+  return Object.fromEntries([...byStatus(codes)].map(([status, all]) => [status, { $ref: `#/components/responses/${keepProblem(problems, all)}` }]));
 }
 
 const descriptions: Readonly<Record<number, string>> = { 200: 'Done', 201: 'Created', 202: 'Accepted; the work goes on behind the reply' };
@@ -52,7 +57,7 @@ const fileHeaders = ['Content-Disposition', 'ETag', 'Accept-Ranges'];
 /** What else a route may answer: files are sent in ranges too, or not again; work by an AI provider replies 202 when it takes longer than 20 seconds. */
 export function otherRepliesOf(route: DescribedRoute): readonly OtherReply[] {
   const { tag, method, access, path, otherReplies = [] } = route;
-  const mayTakeLong = tag === 'AI' && method === 'POST' && access.kind !== 'admin' && !/\/(accept|reject|save)$/.test(path);
+  const mayTakeLong = tag === 'AI' && method === 'POST' && access.kind !== 'admin' && !/\/(accept|reject|undo|save)$/.test(path);
   if (isFile(route)) return [...otherReplies, ...partsOf(route)];
   return mayTakeLong ? [...otherReplies, { status: 202, description: 'Goes on behind the reply', data: acceptedJobSchema }] : otherReplies;
 }

@@ -63,18 +63,24 @@ function mapRefs<T>(value: T, change: (ref: string) => string): T {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, key === '$ref' && typeof item === 'string' ? change(item) : mapRefs(item, change)])) as T;
 }
 
+/** What the reference knows of a schema beyond what the schema says. */
+export const shownAs = z.registry<JsonSchema>();
+
 /** The JSON Schema of a zod schema, with the named schemas in it set apart. */
 export function emit(schema: z.ZodType, io: 'input' | 'output'): { root: JsonSchema; defs: Map<string, JsonSchema> } {
-  const { $schema: _, $defs, ...root } = z.toJSONSchema(schema, { io, unrepresentable: 'any', override: ({ jsonSchema }) => tidy(jsonSchema, io) }) as JsonSchema;
+  const { $schema: _, $defs, ...root } = z.toJSONSchema(schema, { io, unrepresentable: 'any', override: ({ zodSchema, jsonSchema }) => tidy(Object.assign(jsonSchema, shownAs.get(zodSchema)), io) }) as JsonSchema;
   const moved = (value: JsonSchema) => mapRefs(value, (ref) => ref.replace('#/$defs/', home));
   const defs = Object.entries(($defs ?? {}) as Record<string, JsonSchema>).map(([name, { id: _id, ...definition }]) => [name, moved(definition)] as const);
   return { root: moved(root), defs: new Map(defs) };
 }
 
 const formatsThatSayAll = new Set(['date-time', 'date', 'uuid', 'email', 'uri']);
+/** Names that the library has for checks; as formats nobody knows them. */
+const noFormats = new Set(['starts_with', 'ends_with', 'includes', 'regex']);
 
 function tidy(schema: JsonSchema, io: 'input' | 'output'): void {
   if (typeof schema['format'] === 'string' && formatsThatSayAll.has(schema['format'])) delete schema['pattern'];
+  if (typeof schema['format'] === 'string' && noFormats.has(schema['format'])) delete schema['format'];
   if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum'];
   if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum'];
   if (io === 'output' && schema['additionalProperties'] === false) delete schema['additionalProperties'];

@@ -23,7 +23,7 @@ export interface AiSettingsRoutesDeps extends Pick<Ai, 'find' | 'providers'> {
 const name = z.string().trim().min(1).max(200);
 const body = z.strictObject({
   apiKey: z.string().trim().min(8).max(512).regex(/^[\x21-\x7e]+$/, 'must be a key without spaces'),
-  endpoint: z.string().max(2048).optional().describe('`azure`: the URL of the resource. Otherwise a base URL in place of the provider’s own'),
+  endpoint: z.string().max(2048).optional().describe('`azure`: the URL of the resource. Otherwise a base URL in place of the provider’s own. Private addresses are refused unless WEBHOOK_ALLOW_PRIVATE is set'),
   deployment: name.optional().describe('Of `azure`'),
   models: z.strictObject({ high: name, low: name }).partial().optional(),
 });

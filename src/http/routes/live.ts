@@ -14,7 +14,7 @@ export interface LiveRoutesDeps {
 }
 
 const streamQuery = z.strictObject({
-  channels: z.string().transform((text) => text.split(',')).pipe(z.array(channelSchema).min(1)).default(['responses'])
+  channels: z.string().default('responses').transform((text) => text.split(',')).pipe(z.array(channelSchema).min(1))
     .describe('Of `responses`, `analytics`, `status` and `jobs`, separated by commas'),
   after: z.string().max(200).optional().describe('As the header Last-Event-ID, for clients that cannot set it'),
 });

@@ -12,9 +12,9 @@ export const matrixRowSchema = z
   .strictObject({ id: idSchema, text: z.string(), value: z.string() })
   .meta({ id: 'MatrixRow', description: 'A row of a MATRIX; answers name its `id` as `rowId`.' });
 
-const settingsSchema = z
+export const questionSettingsSchema = z
   .record(z.string(), z.unknown())
-  .meta({ id: 'QuestionSettings', description: 'What can be set depends on the type; every setting is shown, defaults too. The rows of a MATRIX are `rows`.' });
+  .meta({ id: 'QuestionSettings', description: 'What can be set depends on the type; those with a default are always shown, others where they are set. The rows of a MATRIX are `rows`.' });
 
 const fields = {
   id: idSchema,
@@ -24,7 +24,7 @@ const fields = {
   isRequired: z.boolean(),
   order: countSchema.describe('Zero-based place in the survey'),
   options: z.array(optionSchema).describe('In the order shown; empty for types without options'),
-  settings: settingsSchema,
+  settings: questionSettingsSchema,
 };
 
 type Typed = { type: QuestionTypeName; settings: Record<string, unknown>; options: readonly unknown[] };

@@ -29,7 +29,7 @@ const fields = {
   version: z.number().int().min(1).describe('A new one for every change of wording, question or option'),
 };
 
-const accessToken = z.string().optional().describe('Of a PRIVATE survey, for X-Survey-Token; shown to those who may edit it');
+const accessToken = z.string().optional().describe('While the survey is PRIVATE, for X-Survey-Token; shown to those who may edit it');
 
 export const surveySchema = z.strictObject({ ...fields, accessToken }).meta({ id: 'Survey', description: 'A survey without its questions.' });
 

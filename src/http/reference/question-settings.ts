@@ -1,0 +1,39 @@
+import { changedSettings, newSettings } from '../../domain/question-definition.ts';
+import { questionTypeNames, registry } from '../../domain/questions/registry.ts';
+import { questionSettingsSchema } from '../schemas/questions.ts';
+import { emit, shownAs, type JsonSchema } from './schema-book.ts';
+
+/** Adds to the settings of a question what the types say of theirs: every setting by its name, with the types that have it. */
+export function describeSettings(): void {
+  const properties = settingProperties();
+  shownAs.add(newSettings, { properties: { ...properties, rows: rowsOf(['text'], 'Stored value; default: a slug of the text') } });
+  shownAs.add(changedSettings, { properties: { ...Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, orNull(schema)])), rows: rowsOf(['text'], 'Stored value') } });
+  shownAs.add(questionSettingsSchema, { properties: { ...properties, rows: rowsOf(['id', 'text'], 'Stored value; not shown to respondents') } });
+}
+
+function rowsOf(required: readonly string[], value: string): JsonSchema {
+  const properties = { id: { type: 'string', description: 'Answers name it as `rowId`' }, text: { type: 'string' }, value: { type: 'string', description: value } };
+  return { description: 'MATRIX: its rows, at least one', type: 'array', items: { type: 'object', required, properties } };
+}
+
+function orNull({ description, ...schema }: JsonSchema): JsonSchema {
+  const forms = Array.isArray(schema['anyOf']) ? (schema['anyOf'] as JsonSchema[]) : [schema];
+  return { description, anyOf: [...forms, { type: 'null' }] };
+}
+
+function settingProperties(): Record<string, JsonSchema> {
+  const found = new Map<string, { forms: Map<string, JsonSchema>; types: string[] }>();
+  for (const type of questionTypeNames)
+    for (const [name, { default: byDefault, ...form }] of Object.entries((emit(registry[type].settings, 'input').root['properties'] ?? {}) as Record<string, JsonSchema>)) {
+      const { forms, types } = found.get(name) ?? { forms: new Map<string, JsonSchema>(), types: [] };
+      found.set(name, { forms: forms.set(JSON.stringify(form), form), types: [...types, byDefault === undefined ? type : `${type} (${JSON.stringify(byDefault)})`] });
+    }
+  return Object.fromEntries([...found].map(([name, { forms, types }]) => [name, described([...forms.values()], types.join(', '))]));
+}
+
+function described(forms: readonly JsonSchema[], types: string): JsonSchema {
+  const only = forms.length === 1 ? forms[0] : undefined;
+  if (!only) return { description: types, anyOf: forms };
+  const { description, ...form } = only;
+  return { description: typeof description === 'string' ? `${types}. ${description}` : types, ...form };
+}
