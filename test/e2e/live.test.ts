@@ -237,7 +237,8 @@ describe('live streams over WebSocket', () => {
   it('answer what is not understood with an error, and refuse what is too much', async () => {
     const live = await connect();
     for (const text of ['{', '[]', '{"type":"shout"}', '{"type":"subscribe","surveyId":"x","channels":["responses"]}', `{"type":"subscribe","surveyId":"${newId()}","channels":["gossip"]}`]) live.send(text);
-    await eventually(() => assert.equal(live.messages.filter(({ type, code }) => type === 'error' && code === 'VALIDATION_ERROR').length, 5));
+    await eventually(() => assert.equal(live.messages.filter(({ type, code }) => type === 'error' && code === 'VALIDATION_ERROR').length, 4));
+    assert.equal((await live.next('error', ({ code }) => code === 'NOT_FOUND'))['surveyId'], undefined);
     const survey = await numberSurvey();
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], after: 'nonsense' });
     await live.next('error', ({ message }) => String(message).includes('cursor'));
