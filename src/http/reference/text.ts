@@ -38,7 +38,7 @@ function codeTable(): string {
 export const tagTexts: Readonly<Record<string, () => string>> = {
   Authentication: () => 'Signing in, trading refresh tokens, signing out. Access tokens live 15 minutes and refresh tokens 30 days unless set otherwise; a refresh token is used once.',
   Surveys: () =>
-    'A survey is a DRAFT until it is published. Only an ACTIVE one takes responses, from `startsAt` to `endsAt` and up to `responseQuota` complete responses. Every status may be set from every other.',
+    'A survey is a DRAFT until it is published. Only an ACTIVE one takes responses, from `startsAt` to `endsAt` and up to `responseQuota` complete responses. Every status may be set from every other, unless the end has passed or the quota is full.',
   Questions: () => `What differs between the types:\n\n${questionTable()}\n\n${questionNotes}`,
   Translations: () => 'The texts of a survey in other languages, by hand; what is not translated is shown in the survey’s own language.',
   Public: () => 'What a respondent may see without a token.',
@@ -86,7 +86,8 @@ const questionNotes = [
   '`pattern` (RE2 syntax) must match the whole text.',
   'A scale whose `step` does not divide it ends at its last step: 0 to 10 in steps of 3 ends at 9.',
   '`maxSelections` and `maxRanked` may exceed the number of options; `minSelections` may not, and is at least 1 where it is given.',
-  'A LIKERT_SCALE may have any number of options from one.',
+  'A LIKERT_SCALE may have any number of options from one; without any it gets `strongly-disagree`, `disagree`, `neutral`, `agree` and `strongly-agree`, labelled in English.',
+  'A survey has at most 500 questions, a question 200 options and 200 rows. The “other” text of a choice has at most 500 characters.',
   'When a question is made, a setting that is not wanted is left out; null puts one back to its default only when a question is changed.',
   'The options of YES_NO may be worded otherwise, but keep the values `yes` and `no`.',
   'The `distribution` of DATE has the days that were answered, without those between.',

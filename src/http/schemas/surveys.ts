@@ -3,7 +3,7 @@ import { surveyStatuses } from '../../domain/survey.ts';
 import { countSchema, idSchema, languageSchema, timeSchema } from './common.ts';
 import { publicQuestionSchema, questionSchema } from './questions.ts';
 
-export const surveyStatusSchema = z.enum(surveyStatuses).meta({ id: 'SurveyStatus', description: 'Every status may be set from every other. Only an ACTIVE survey takes responses.' });
+export const surveyStatusSchema = z.enum(surveyStatuses).meta({ id: 'SurveyStatus', description: 'Every status may be set from every other, unless the end has passed or the quota is full. Only an ACTIVE survey takes responses.' });
 export const visibilitySchema = z.enum(['PUBLIC', 'PRIVATE']).meta({ id: 'Visibility', description: 'A PRIVATE survey takes submissions only with its token.' });
 
 const fields = {
