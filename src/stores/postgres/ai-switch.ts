@@ -4,7 +4,7 @@ import { withPostgres, type Sql } from './client.ts';
 export function createAiSwitch(sql: Sql) {
   return {
     isOn: async (surveyId: string): Promise<boolean> => {
-      const [row] = await withPostgres(() => sql<{ isOn: boolean }[]>`SELECT ai_enabled AS "isOn" FROM surveys WHERE id = ${surveyId}`);
+      const [row] = await withPostgres(() => sql<{ isOn: boolean }[]>`SELECT ai_enabled AS "isOn" FROM surveys WHERE id = ${surveyId} AND deleted_at IS NULL`);
       return row?.isOn ?? false;
     },
   };

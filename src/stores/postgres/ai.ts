@@ -115,12 +115,18 @@ export function createAiStore(sql: Sql) {
       return new Map(rows.map(({ key, digest }) => [key, digest]));
     },
 
+    /** Of a deleted survey nothing is stored, and the notes that these findings name are taken back: whatever came later, nobody would erase. */
     saveFindings: async ({ surveyId, topic }: Scope, jobId: string, findings: readonly AiFinding[]): Promise<void> => {
       const rows = findings.map(({ responseId, questionId, digest, finding, noteId = null }) => ({
         survey_id: surveyId, topic, response_id: responseId, question_id: questionId, digest, finding: sql.json(finding as never), note_id: noteId, seen_by: jobId,
       }));
       if (rows.length === 0) return;
-      await sql`INSERT INTO ai_findings ${sql(rows)} ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE SET digest = excluded.digest, finding = excluded.finding, note_id = excluded.note_id, seen_by = excluded.seen_by`;
+      await sql.begin(async (tx) => {
+        // Under a lock that the deletion of a survey waits for.
+        const isThere = (await tx`SELECT FROM surveys WHERE id = ${surveyId} AND deleted_at IS NULL FOR SHARE`).count > 0;
+        if (!isThere) return void (await tx`DELETE FROM ai_notes WHERE id = ANY(${findings.flatMap(({ noteId }) => noteId ?? [])}::uuid[])`);
+        await tx`INSERT INTO ai_findings ${tx(rows)} ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE SET digest = excluded.digest, finding = excluded.finding, note_id = excluded.note_id, seen_by = excluded.seen_by`;
+      });
     },
 
     /** Notes that a job met these answers again. */

@@ -99,13 +99,14 @@ export function createSurveyStore(sql: Sql) {
         }),
       ),
 
-    /** Hides the survey from everybody; its data is erased by the pipeline that reads the event. */
+    /** Hides the survey from everybody and ends what AI does with it; its data is erased by the pipeline that reads the event. */
     remove: (id: string): Promise<void> =>
       withPostgres(async () => {
         await sql.begin(async (tx) => {
           const [row] = await tx<{ revision: number }[]>`
             UPDATE surveys SET deleted_at = now(), revision = revision + 1 WHERE id = ${id} AND deleted_at IS NULL RETURNING revision`;
           if (!row) throw notFound('survey');
+          await tx`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now() WHERE survey_id = ${id} AND status IN ('PENDING', 'RUNNING')`;
           await writeOutbox(tx, [{ kind: 'survey.deleted', cause: `deleted:${id}`, payload: { surveyId: id, revision: row.revision } }]);
         });
       }),

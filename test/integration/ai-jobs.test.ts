@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { blankSurvey } from '../../src/domain/blank-survey.ts';
+import { newId } from '../../src/ids.ts';
+import { createAiStore } from '../../src/stores/postgres/ai.ts';
+import { createAiSwitch } from '../../src/stores/postgres/ai-switch.ts';
+import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
+import { freshDatabase } from '../support/people-server.ts';
+
+describe('AI jobs', () => {
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+  const ownerId = newId();
+  before(async () => {
+    database = await freshDatabase();
+    await database.sql`INSERT INTO users ${database.sql({ id: ownerId, email: 'a@example.org', email_key: 'a@example.org', password_hash: '-', role: 'EDITOR' })}`;
+  });
+  after(() => database?.drop());
+
+  const begun = async () => {
+    const [surveys, store, surveyId] = [createSurveyStore(database.sql), createAiStore(database.sql), newId()];
+    await surveys.create({ ...blankSurvey(surveyId, ownerId, Date.now()), aiEnabled: true });
+    const scope = { surveyId, topic: 'summary/test' };
+    const id = await store.join({ id: newId(), ownerId, ...scope, request: { analysisType: 'summary' } });
+    return { surveys, store, scope, id };
+  };
+
+  it('end with their survey: nothing more is sent of it, and nothing stored', async () => {
+    const { surveys, store, scope, id } = await begun();
+    const isOn = () => createAiSwitch(database.sql).isOn(scope.surveyId);
+    const note = async () => {
+      const noteId = newId();
+      await store.saveNote(scope, { id: noteId, note: 'They are hungry' });
+      await store.saveFindings(scope, id, [{ responseId: newId(), questionId: newId(), digest: Buffer.from('0'), finding: {}, noteId }]);
+    };
+    const stored = async () => (await database.sql<{ count: number }[]>`SELECT (SELECT count(*) FROM ai_notes) + (SELECT count(*) FROM ai_findings) AS count`)[0]?.count;
+    await store.claim(id);
+    await note();
+    assert.deepEqual([await isOn(), await stored()], [true, 2]);
+    await surveys.remove(scope.surveyId);
+    await note();
+    assert.deepEqual([await isOn(), (await store.find(id))?.status, await stored()], [false, 'CANCELLED', 2]);
+  });
+});
