@@ -59,6 +59,8 @@ interface KeptState {
 /** A submission made ready for the intake, or the problem that it has. */
 export interface Plan {
   problem: Problem | undefined;
+  /** It names an id of the service's own: whether a response has it already must be asked (`takenProblem`) before it can be accepted. */
+  isDoubtful?: boolean;
   responseId: string;
   seen: number | null;
   isComplete: boolean;
@@ -68,13 +70,13 @@ export interface Plan {
   uploadIds: readonly string[];
 }
 
-/** Checks and encodes a submission; waits only where something has to be looked up. */
-export function makePlan(deps: PlanDeps, request: SubmissionRequest, held: HeldSurvey, ownId: string): Plan | Promise<Plan> {
+/** Checks and encodes a submission; waits only where something has to be looked up. `isAsked`: the id that it names is known to be free. */
+export function makePlan(deps: PlanDeps, request: SubmissionRequest, held: HeldSurvey, { ownId, isAsked }: { ownId: string; isAsked: boolean }): Plan | Promise<Plan> {
   const { submission } = request;
   const responseId = submission?.responseId ?? ownId;
   if (!submission) return refusal(responseId, null, request.problem ?? new Problem('VALIDATION_ERROR'));
   const closed = tokenProblem(request, held) ?? intakeProblem(held, deps.now());
-  if (submission.responseId !== undefined || submission.resumeToken !== undefined) return planContinued(deps, { request, submission, held, responseId, continued: { seen: 0 } }, closed);
+  if (submission.responseId !== undefined || submission.resumeToken !== undefined) return planContinued(deps, { request, submission, held, responseId, continued: { seen: 0 } }, { closed, isAsked });
   const input: AnswerInput = { request, submission, held, responseId, continued: { seen: null } };
   if (closed) return refusal(responseId, null, closed);
   const uploadIds = held.compiled.uploadIdsIn(submission.answers);
@@ -86,11 +88,12 @@ function refusal(responseId: string, seen: number | null, problem: Problem): Pla
 }
 
 /** A submission that names its response: what was saved of it is looked up first. */
-async function planContinued(deps: PlanDeps, input: AnswerInput, closed: Problem | undefined): Promise<Plan> {
+async function planContinued(deps: PlanDeps, input: AnswerInput, { closed, isAsked }: { closed: Problem | undefined; isAsked: boolean }): Promise<Plan> {
   const continued = await findContinued(deps, input.request.surveyId, input.submission);
   const problem = closed ?? continued.problem;
   if (problem) return refusal(input.responseId, continued.seen, problem);
-  return planUploads(deps, { ...input, continued }, input.held.compiled.uploadIdsIn(input.submission.answers));
+  const plan = await planUploads(deps, { ...input, continued }, input.held.compiled.uploadIdsIn(input.submission.answers));
+  return continued.seen === 0 && !isAsked && isOwnResponseId(input.responseId) ? { ...plan, isDoubtful: true } : plan;
 }
 
 async function planUploads(deps: PlanDeps, input: AnswerInput, uploadIds: readonly string[]): Promise<Plan> {
@@ -120,24 +123,23 @@ async function findContinued(deps: PlanDeps, surveyId: string, submission: Submi
       ? { seen: null }
       : { seen: null, problem: validationProblem([{ path: 'responseId', message: 'is needed with resumeToken' }]) };
   }
-  if (resumeToken === undefined) return { seen: 0, ...(isOwnResponseId(responseId) && (await takenProblem(deps, surveyId, responseId))) };
+  if (resumeToken === undefined) return { seen: 0 };
   if (!deps.secrets.isResumeToken(surveyId, responseId, resumeToken)) return { seen: null, problem: new Problem('FORBIDDEN', 'The resumeToken is not that of this response') };
-  const state: ResponseState | undefined = await deps.intake.state(responseId);
+  const state: ResponseState | undefined = await deps.intake.state(surveyId, responseId);
   if (!state || state.seen < 1 || state.surveyId !== surveyId) return { seen: null, problem: notFound('response to continue') };
   if (state.isDone || state.data === '') return { seen: state.seen, problem: conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed') };
   return { seen: state.seen, kept: JSON.parse(state.data) as KeptState };
 }
 
 /**
- * Of a response that was complete at once under an id of our own the intake keeps no state, so that those need no memory: somebody who
- * names such an id is told by the response store.
+ * What keeps a response from an id of the service's own: that another has it. Of responses that were complete at once the intake keeps no
+ * state, so that those need no memory; the response store is asked, by whom the limit has let pass.
  */
-async function takenProblem(deps: PlanDeps, surveyId: string, responseId: string): Promise<{ problem?: Problem }> {
-  if (await deps.intake.state(responseId)) return {};
-  const stored = await deps.findStored(responseId);
-  if (!stored) return {};
+export async function takenProblem({ findStored }: Pick<PlanDeps, 'findStored'>, surveyId: string, responseId: string): Promise<Problem | undefined> {
+  const stored = await findStored(responseId);
+  if (!stored) return undefined;
   const isSame = stored.surveyId === surveyId && stored.isComplete;
-  return { problem: isSame ? conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed') : conflict('IDEMPOTENCY_MISMATCH', 'This responseId is that of another response') };
+  return isSame ? conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed') : conflict('IDEMPOTENCY_MISMATCH', 'This responseId is that of another response');
 }
 
 function tokenProblem({ submission, surveyToken }: SubmissionRequest, { survey }: HeldSurvey): Problem | undefined {

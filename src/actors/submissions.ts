@@ -3,7 +3,7 @@ import type { Secrets } from '../secrets.ts';
 import type { AppendResult, Intake } from '../stores/redis/intake.ts';
 import { bodyDigest } from './body-digest.ts';
 import { quotaProblem } from './intake-problem.ts';
-import { makePlan, type Plan, type PlanDeps, type SubmissionRequest, type UploadReservations } from './submission-plan.ts';
+import { makePlan, takenProblem, type Plan, type PlanDeps, type SubmissionRequest, type UploadReservations } from './submission-plan.ts';
 import type { HeldSurvey, SurveyActors } from './surveys.ts';
 
 /** Where the caller stands with the submission limit. */
@@ -37,6 +37,8 @@ interface Trial {
   caller: string;
   digest: string;
   ownId: string;
+  /** The id that the submission names is known to be free. */
+  isAsked: boolean;
   /** Known once the limit has been counted. */
   standing: SubmissionStanding | undefined;
 }
@@ -51,10 +53,10 @@ export function createSubmissions(deps: SubmissionsDeps) {
   return (request: SubmissionRequest): Promise<SubmissionOutcome> => {
     const pressure = deps.pressure();
     if (pressure) return Promise.resolve({ kind: 'refused', problem: pressure, standing: undefined });
-    const trial: Trial = { request, caller: deps.secrets.disguise(request.address), digest: digestOf(request), ownId: deps.newId(), standing: undefined };
+    const trial: Trial = { request, caller: deps.secrets.disguise(request.address), digest: digestOf(request), ownId: deps.newId(), isAsked: false, standing: undefined };
     const held = deps.actors.peek(request.surveyId);
     if (!held) return insist(deps, trial);
-    const plan = makePlan(deps, request, held, trial.ownId);
+    const plan = makePlan(deps, request, held, trial);
     // Nearly every submission has all that it needs at hand: it waits for nothing but the disk.
     if (plan instanceof Promise) return plan.then((ready) => insist(deps, trial, { held, plan: ready }));
     return append(deps, trial, held, plan).then((result) =>
@@ -65,7 +67,7 @@ export function createSubmissions(deps: SubmissionsDeps) {
 
 function append(deps: SubmissionsDeps, { request, caller, digest, standing }: Trial, { survey }: HeldSurvey, plan: Plan): Promise<AppendResult> {
   return deps.intake.append({
-    surveyId: survey.id, revision: survey.revision, caller: standing ? '' : caller, limit: survey.submissionRateLimit ?? deps.submitLimit, refusal: plan.problem ? 'x' : '',
+    surveyId: survey.id, revision: survey.revision, caller: standing ? '' : caller, limit: survey.submissionRateLimit ?? deps.submitLimit, refusal: plan.problem || plan.isDoubtful ? 'x' : '',
     idempotencyKey: request.idempotencyKey ?? '', digest, isComplete: plan.isComplete, responseId: plan.responseId, seen: plan.seen,
     row: plan.row, reply: plan.reply, state: plan.state,
   });
@@ -84,10 +86,11 @@ async function insist(deps: SubmissionsDeps, trial: Trial, first?: { held: HeldS
     const { surveyId } = trial.request;
     const held = known?.held ?? deps.actors.peek(surveyId) ?? (await deps.actors.lookUp(surveyId));
     if (!held) return { kind: 'unknown survey' };
-    const plan = known?.plan ?? (await makePlan(deps, trial.request, held, trial.ownId));
+    const plan = known?.plan ?? (await makePlan(deps, trial.request, held, trial));
     const result = known?.result ?? (await append(deps, trial, held, plan));
     trial.standing = standingAfter(trial, held, deps, result);
     const outcome = await conclude(deps, held, plan, result, trial.standing);
+    trial.isAsked ||= result.code === 'REFUSED';
     if (outcome !== 'again') return outcome;
     known = undefined;
   }
@@ -112,8 +115,10 @@ async function conclude(deps: SubmissionsDeps, held: HeldSurvey, plan: Plan, res
       return refuse(conflict('IDEMPOTENCY_MISMATCH', 'This key or responseId was used before: with another body, in another survey, or for a response that was deleted'));
     case 'LIMITED':
       return refuse(new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: Math.max(1, Math.ceil(result.resetMs / 1000)) }));
-    case 'REFUSED':
-      return refuse(plan.problem ?? new Problem('INTERNAL_ERROR'));
+    case 'REFUSED': {
+      const problem = plan.problem ?? (await takenProblem(deps, held.survey.id, plan.responseId));
+      return problem ? refuse(problem) : 'again';
+    }
     case 'QUOTA':
       return refuse(quotaProblem());
     case 'COMPLETE':

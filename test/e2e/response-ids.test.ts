@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { newResponseId } from '../../src/ids.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startService, type RunningService } from '../support/service.ts';
@@ -49,6 +50,14 @@ describe('the id of a response', () => {
     for (const { id } of surveys) replies.push(await admin.submit(id, { responseId, answers: [] }));
     assert.deepEqual(replies.map((reply) => reply.body.details?.reason ?? reply.status), [201, ...Array.from({ length: 4 }, () => 'IDEMPOTENCY_MISMATCH')]);
     for (const [index, { id }] of surveys.entries()) assert.equal((await admin.get(`/surveys/${id}`)).responseCount, index === 0 ? 1 : 0);
+  });
+
+  it('is looked up only for callers whom the limit lets pass', async () => {
+    const { id } = await survey();
+    await admin.put(`/surveys/${id}`, { submissionRateLimit: 5 });
+    const replies = await Promise.all(Array.from({ length: 30 }, () => admin.submit(id, { responseId: newResponseId(), answers: [] })));
+    const count = (status: number) => replies.filter((reply) => reply.status === status).length;
+    assert.deepEqual([count(201), count(429)], [5, 25]);
   });
 
   it('may come in upper case and is given back in lower case', async () => {

@@ -4,7 +4,7 @@ import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { createIntake, type Appendix, type Intake } from '../../src/stores/redis/intake.ts';
-import { createShards } from '../../src/stores/redis/shards.ts';
+import { createShards, formerResponseKey, responseKey } from '../../src/stores/redis/shards.ts';
 import { createStream, type Stream } from '../../src/stores/redis/stream.ts';
 import { sharedStores } from '../support/stores.ts';
 
@@ -17,6 +17,7 @@ describe('the intake script', () => {
   const redis: { close(): Promise<unknown> }[] = [];
   const shards = createShards(2);
   let intake: Intake;
+  let plain: ReturnType<typeof createIntakeRedis>;
   let stream: Stream;
 
   before(async () => {
@@ -24,6 +25,7 @@ describe('the intake script', () => {
     const client = createIntakeRedis(ownDatabase(redisUrl), createLog('silent'));
     await client.connect();
     redis.push({ close: () => client.quit() });
+    plain = client;
     intake = createIntake({ redis: client, shards, metrics: quiet });
     stream = createStream(client);
   });
@@ -181,7 +183,23 @@ describe('the intake script', () => {
     const removal = { surveyId, responseId, isComplete: true, row: '["gone"]' };
     assert.deepEqual([await intake.remove(removal), await intake.remove(removal)], [true, false]);
     assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
-    assert.equal((await intake.state(responseId))?.seen, -1);
+    assert.equal((await intake.state(surveyId, responseId))?.seen, -1);
+  });
+
+  it('knows the states that lay in a name space of the shard’s own before', async () => {
+    const surveyId = await survey();
+    const [shard, [repeated, deleted, open]] = [shards.of(surveyId), [newId(), newId(), newId()]];
+    for (const responseId of [repeated, deleted, open]) {
+      await intake.append(appendix(surveyId, { responseId, seen: 0, digest: 'd', isComplete: responseId !== open, state: responseId === open ? 'kept' : '' }));
+      await plain.rename(responseKey(responseId), formerResponseKey(shard, responseId));
+    }
+    assert.equal((await intake.state(surveyId, open))?.data, 'kept');
+    const again = (responseId: string, more: Partial<Appendix> = {}) => intake.append(appendix(surveyId, { responseId, seen: 0, digest: 'd', ...more }));
+    assert.equal((await again(repeated)).code, 'REPLAY');
+    assert.equal((await again(open, { seen: 1, digest: 'e' })).code, 'ACCEPTED');
+    assert.equal(await intake.remove({ surveyId, responseId: deleted, isComplete: false, row: '["gone"]' }), true);
+    assert.equal((await again(deleted)).code, 'MISMATCH');
+    assert.deepEqual(await intake.counts(surveyId), { total: 2, completed: 2 });
   });
 
   it('takes an id in one survey only, whichever shards the surveys are in', async () => {

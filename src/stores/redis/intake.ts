@@ -4,7 +4,7 @@ import { assetPath } from '../../assets.ts';
 import { unavailable } from '../../errors.ts';
 import type { Metrics } from '../../metrics.ts';
 import { encodeBatch, type Waiting } from './append-call.ts';
-import { responseKey, surveyKey, type Shard, type Shards } from './shards.ts';
+import { formerResponseKey, responseKey, surveyKey, type Shard, type Shards } from './shards.ts';
 
 /** One submission as the intake script takes it. */
 export interface Appendix {
@@ -90,8 +90,10 @@ export function createIntake({ redis: plain, shards, metrics }: { redis: Redis; 
     },
 
     /** The state of a response that may be continued. */
-    state: async (responseId: string): Promise<ResponseState | undefined> => {
-      const [seen, done, survey, data] = await guarded(redis.hmget(responseKey(responseId), 'n', 'done', 'survey', 'data'));
+    state: async (surveyId: string, responseId: string): Promise<ResponseState | undefined> => {
+      const read = (key: string) => guarded(redis.hmget(key, 'n', 'done', 'survey', 'data'));
+      let [seen, done, survey, data] = await read(responseKey(responseId));
+      if (typeof seen !== 'string') [seen, done, survey, data] = await read(formerResponseKey(shards.of(surveyId), responseId));
       if (typeof seen !== 'string') return undefined;
       return { seen: Number(seen), isDone: done === '1', surveyId: survey ?? '', data: data ?? '' };
     },

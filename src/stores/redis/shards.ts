@@ -23,3 +23,5 @@ export type Shards = ReturnType<typeof createShards>;
 export const surveyKey = (shard: Shard, surveyId: string): string => `${shard.prefix}survey:${surveyId}`;
 /** One name space for all shards: an id must not be used in two surveys, since a response is found by its id alone. */
 export const responseKey = (responseId: string): string => `response:${responseId}`;
+/** Where the state of responses lay while every shard had a name space of its own; the scripts move what they find there. */
+export const formerResponseKey = (shard: Shard, responseId: string): string => `${shard.prefix}response:${responseId}`;

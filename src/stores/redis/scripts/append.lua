@@ -75,6 +75,12 @@ local function takeGroup(survey, i)
   return left .. ' ' .. count .. ' ' .. passed .. ' ' .. accepted .. ' ' .. code .. ' ' .. isFilled
 end
 
+-- States lay in a name space of the shard's own before.
+local function moveFormer(stateName)
+  local former = prefix .. stateName
+  if redis.call('EXISTS', former) == 1 then redis.call('RENAMENX', former, stateName) end
+end
+
 local function decide(survey, i)
   local idempotencyKey, digest, isComplete, responseId, seen = ARGV[i + 6], ARGV[i + 7], ARGV[i + 8] == '1', ARGV[i + 9], ARGV[i + 10]
   local reply, state = ARGV[i + 11], ARGV[i + 12]
@@ -88,6 +94,7 @@ local function decide(survey, i)
   end
   local stateName = 'response:' .. responseId
   if seen ~= '' then
+    moveFormer(stateName)
     local kept = redis.call('HMGET', stateName, 'n', 'done', 'digest', 'reply', 'survey')
     if kept[1] then
       if kept[5] ~= survey.id then return MISMATCH, '' end

@@ -3,6 +3,8 @@
 -- Returns 1, or 0 when it was deleted before.
 local prefix = ARGV[1]
 local stateName = 'response:' .. ARGV[3]
+-- States lay in a name space of the shard's own before.
+if redis.call('EXISTS', prefix .. stateName) == 1 then redis.call('RENAMENX', prefix .. stateName, stateName) end
 if not redis.call('SET', prefix .. 'removed:' .. ARGV[3], '1', 'NX', 'EX', ARGV[6]) then return 0 end
 redis.call('INCR', prefix .. 'removals')
 local isComplete = ARGV[4] == '1'
