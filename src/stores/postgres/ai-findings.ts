@@ -50,11 +50,19 @@ export function createAiFindingRows(sql: Sql) {
 
     /** With the notes that were taken on no other answers. Names of themes that nobody else has are forgotten by `forgetThemes`. */
     removeOfResponses: (responseIds: readonly string[]): Promise<void> =>
-      withPostgres(async () => void (await sql`
-        WITH gone AS (DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) RETURNING survey_id, topic, note_id, jsonb_exists(finding, 'themes') AS is_themed),
-          left_over AS (INSERT INTO ai_theme_leftovers SELECT DISTINCT survey_id, topic FROM gone WHERE is_themed ON CONFLICT DO NOTHING)
-        DELETE FROM ai_notes USING gone WHERE ai_notes.id = gone.note_id
-          AND NOT EXISTS (SELECT FROM ai_findings other WHERE other.note_id = ai_notes.id AND other.response_id <> ALL(${responseIds}::uuid[]))`)),
+      withPostgres(async () => {
+        await sql`
+          WITH gone AS (DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) AND note_id IS NULL RETURNING survey_id, topic, jsonb_exists(finding, 'themes') AS is_themed)
+          INSERT INTO ai_theme_leftovers SELECT DISTINCT survey_id, topic FROM gone WHERE is_themed ON CONFLICT DO NOTHING`;
+        const noted = sql`SELECT note_id FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) AND note_id IS NOT NULL`;
+        if ((await sql`${noted} LIMIT 1`).length === 0) return;
+        await sql.begin(async (tx) => {
+          // One after the other: of two that erase a note's last answers side by side, neither would see that it was the last.
+          const notes = await tx<{ id: string }[]>`SELECT id FROM ai_notes WHERE id IN (${noted}) ORDER BY id FOR UPDATE`;
+          await tx`DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) AND note_id IS NOT NULL`;
+          await tx`DELETE FROM ai_notes WHERE id = ANY(${notes.map(({ id }) => id)}::uuid[]) AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`;
+        });
+      }),
 
     /** Forgets names of themes that only deleted responses had. An analysis that is under way names themes before it stores them, and forgets what is left over at its end. */
     async forgetThemes(): Promise<void> {
