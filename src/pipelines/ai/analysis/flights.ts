@@ -8,7 +8,7 @@ export interface FlightRules {
   signal: AbortSignal;
 }
 
-/** Works through items, some at a time. The first failure breaks off what is under way, and is thrown when all of it has ended. */
+/** Works through items, some at a time. After the first failure nothing begins; what is under way, and paid for, goes on to its end, and then the failure is thrown. */
 export async function eachInFlight<T>(items: AsyncIterable<T>, { atOnce, delayMs, signal }: FlightRules, work: (item: T, signal: AbortSignal) => Promise<void>): Promise<void> {
   const failing = new AbortController();
   const either = AbortSignal.any([signal, failing.signal]);
@@ -23,7 +23,7 @@ export async function eachInFlight<T>(items: AsyncIterable<T>, { atOnce, delayMs
     for await (const item of items) {
       if (!isFirst) await pause(delayMs, undefined, { signal: either });
       isFirst = false;
-      const flight = work(item, either).catch(fail).finally(() => flights.delete(flight));
+      const flight = work(item, signal).catch(fail).finally(() => flights.delete(flight));
       flights.add(flight);
       if (flights.size >= atOnce) await Promise.race(flights);
       either.throwIfAborted();
