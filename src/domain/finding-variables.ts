@@ -22,7 +22,7 @@ export type Editions = Partial<Record<FindingKind, string>>;
 
 export const editionsOf = (known: KnownFindings): Editions => Object.fromEntries(Object.entries(known).map(([kind, { edition }]) => [kind, edition]));
 
-/** A database asks for each theme by itself. */
+/** More are no table that anybody reads. */
 const themesAtMost = 300;
 const questionForm = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?::|$)/i;
 

@@ -161,3 +161,16 @@ const byPlace = (one: { row: number; column: number }, other: { row: number; col
 const inOrder = ({ cells, rowTotals, columnTotals, total, weighted }: CrosstabCounts) => ({
   cells: [...cells].sort(byPlace), rowTotals, columnTotals, total, weighted: weighted && { ...weighted, cells: [...weighted.cells].sort(byPlace) },
 });
+
+test('a ranking of 200 items is crossed with a long banner before and after a response is deleted', async () => {
+  const items = Array.from({ length: 200 }, (_, n) => ({ slot: n, code: n + 1 }));
+  const ranking: Dimension = { categories: categories(...items.map(({ code }) => code)), source: { kind: 'first', items } };
+  const surveyId = newId();
+  const [gone, kept] = [newId(), newId()];
+  const codes = (first: number) => items.map(({ slot }) => (slot === first ? 1 : 2));
+  await database.store([gone, kept].map((responseId, n) => responseLine({ surveyId, responseId, codes: codes(n) })), { codeColumns: 200 });
+  const totals = async () => (await crosstab.countBanner({ surveyId, rows: ranking, columns: Array.from({ length: 21 }, () => single(0, 1, 2)) })).map(({ total }) => total);
+  assert.deepEqual(await totals(), Array.from({ length: 21 }, () => 2));
+  await database.store([encodeTombstone(surveyId, gone, givenStart)], { codeColumns: 200 });
+  assert.deepEqual(await totals(), Array.from({ length: 21 }, () => 1));
+});

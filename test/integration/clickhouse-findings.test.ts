@@ -88,6 +88,21 @@ test('findings are crossed with answers and with each other as if they were opti
   assert.equal((await countCrosstab({ surveyId, rows: findings(edition, []), columns: single })).total, 0);
 });
 
+test('many themes are crossed with a long banner, older versions or not', async () => {
+  const themes = Array.from({ length: 50 }, (_, n) => `theme ${n}`);
+  const { surveyId, edition, given: [gone, ...left] } = await givenFindings(60);
+  assert.ok(gone);
+  const { countBanner } = createCrosstabStore(database);
+  const asked = { surveyId, rows: findings(edition, themes), columns: Array.from({ length: 21 }, () => single) };
+  const totals = async (weight?: { kind: 'metadata'; key: string }) => (await countBanner({ ...asked, weight })).map(({ total }) => total);
+  const speaking = (responses: readonly Given[]) => Array.from({ length: 21 }, () => responses.filter(({ found }) => found.some(({ values }) => values.some((value) => themes.includes(value)))).length);
+  assert.deepEqual(await totals(), speaking([gone, ...left]));
+  await database.store([encodeTombstone(surveyId, gone.responseId, givenStart)]);
+  assert.deepEqual(await totals(), speaking(left));
+  assert.deepEqual(await totals({ kind: 'metadata', key: 'none' }), speaking(left).map(() => 0));
+  await table.removeDeleted();
+});
+
 test('an edition added twice counts once, and others do not count', async () => {
   const { surveyId, edition, given } = await givenFindings(10);
   const again = given.flatMap(({ responseId, found }) => found.map((one) => ({ responseId, ...one })));

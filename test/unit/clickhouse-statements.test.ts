@@ -12,6 +12,7 @@ import { collectHead } from '../../src/stores/clickhouse/counting/head.ts';
 import { decodeCursor, encodeCursor } from '../../src/stores/clickhouse/query/cursor.ts';
 import { double, instant, text, uuid, whole } from '../../src/stores/clickhouse/query/literals.ts';
 import { dimensionWords } from '../../src/stores/clickhouse/query/dimension.ts';
+import { foundCodes } from '../../src/stores/clickhouse/query/findings.ts';
 import { conditionsOf } from '../../src/stores/clickhouse/query/selection.ts';
 import type { Dimension } from '../../src/domain/questions/contract.ts';
 import { schemaFiles, schemaStatement } from '../../src/stores/clickhouse/migrate.ts';
@@ -159,7 +160,7 @@ test('conditions on answers are read from the code columns alone', () => {
   assert.equal(conditionOf({ categories, source: { kind: 'bits', slots: [3] } }, 17), '0');
   assert.equal(conditionOf({ categories, source: { kind: 'first', items: [{ slot: 5, code: 2 }] } }, 2), 'c5 = 1');
   const words = (source: Dimension['source']) => {
-    const { words, codesOf } = dimensionWords({ categories, source }, columnOf, { table: 'd.findings', surveyId });
+    const { words, codesOf } = dimensionWords({ categories, source }, columnOf, 'found');
     return [words, codesOf(['a', 'b'].slice(0, words.length))];
   };
   const only = "arrayIntersect([toUInt32(a)], CAST([1, 2, 17], 'Array(UInt32)'))";
@@ -178,8 +179,13 @@ test('a condition on a finding asks its edition for the responses, by a text tha
   assert.equal(conditionOf(found([category(1)], null), 9), '0');
 });
 
-test('findings are crossed as options of a question with several answers are', () => {
-  const { words } = dimensionWords(found([category(1), category(16), category(18)], null), columnOf, { table: 'd.findings', surveyId });
-  const bare = words.map((word) => word.replace(/response_id GLOBAL IN \(SELECT .*? AND value = '(v\d+)'\)/g, '$1'));
-  assert.deepEqual(bare, ['toUInt16(0 + (v1) * 1 + (v16) * 32768)', 'toUInt16(0 + (v18) * 2)']);
+test('findings are crossed by their codes, which one query gives however many there are', () => {
+  const { categories, source } = found([category(1), category(16), category(18, "it's")], questionId);
+  const { words, codesOf } = dimensionWords({ categories, source }, columnOf, 'found');
+  assert.deepEqual([words, codesOf(['a'])], [['found'], 'a']);
+  assert.ok(source.kind === 'finding');
+  const codes = foundCodes(source, categories, { table: 'd.findings', surveyId });
+  assert.equal(codes.match(/FROM d\.findings/g)?.length, 1);
+  assert.ok(codes.includes("transform(value, ['v1', 'v16', 'it\\'s'], CAST([1, 16, 18], 'Array(UInt32)'), toUInt32(0))"));
+  assert.ok(codes.includes(`AND question_id = toUUID('${questionId}')`));
 });

@@ -99,8 +99,8 @@ export function createClickHouse({ urls, log, patience = {} }: ClickHouseOptions
   };
 }
 
-/** A statement may name thousands of moments or columns; this bound is asked before the statement's own settings are read. */
-const readBeforeParsing = { max_query_size: '4194304' };
+/** A statement may name thousands of moments or columns; these bounds are asked before the statement's own settings are read. */
+const readBeforeParsing = { max_query_size: '16777216', max_ast_elements: '1000000', max_expanded_ast_elements: '1000000' };
 /** A server ends a read whose caller has hung up only when it is told that the statement reads and nothing else. */
 const endedWithItsCaller = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } as const;
 /** A query that fails half-way then has the status of a failure, instead of an end that must be looked at. */

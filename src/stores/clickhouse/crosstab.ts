@@ -5,6 +5,7 @@ import { createCodeColumns } from './code-columns.ts';
 import { runScans, type ScanRow } from './counting/scans.ts';
 import type { Placement } from './placement.ts';
 import { dimensionWords } from './query/dimension.ts';
+import { foundCodes } from './query/findings.ts';
 import { text, whole } from './query/literals.ts';
 import { columnNames, conditionsOf, existingColumns, selectionSlots, slotsOf, type ColumnOf, type Condition, type DateRange } from './query/selection.ts';
 
@@ -56,7 +57,7 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
     };
     // Sums of weights with superseded ones subtracted again would keep their rounding.
     const isAdditive = weight === undefined;
-    return (await runScans(scope, tables.map((table) => ({ isAdditive, statement: (source) => crosstabStatement(table, source, { columnOf, findings }) })))).rows;
+    return (await runScans(scope, tables.map((table) => ({ isAdditive, statement: (source) => crosstabStatement(table, withFindings(table, source, { findings, columns: scope.columns }), columnOf) })))).rows;
   };
 
   return {
@@ -77,13 +78,27 @@ const isEmpty = (dimension: Dimension): boolean => (dimension.source.kind === 'f
 
 export type CrosstabStore = ReturnType<typeof createCrosstabStore>;
 
+const [rowsFound, columnsFound] = ['rows_found', 'columns_found'] as const;
+
+/** The source with the codes of what was found in its responses beside them, where rows or columns are findings. */
+function withFindings({ surveyId, rows, columns }: CrosstabQuery, source: string, { findings, columns: needed }: { findings: string; columns: readonly string[] }): string {
+  const joined = ([[rows, rowsFound], [columns, columnsFound]] as const).flatMap(([{ source: asked, categories }, name]) =>
+    asked.kind === 'finding' ? [{ name, codes: foundCodes(asked, categories, { table: findings, surveyId }) }] : [],
+  );
+  if (joined.length === 0) return source;
+  // One inside the other: names in a chain of joins are resolved differently by versions of the server.
+  return joined.reduce((inner, { name, codes }, done) => {
+    const kept = ['response_id', ...needed, ...joined.slice(0, done).map((earlier) => earlier.name)].join(', ');
+    return `(SELECT ${kept}, codes AS ${name} FROM (SELECT ${kept} FROM ${inner}) AS answered GLOBAL LEFT JOIN ${codes} AS found USING (response_id))`;
+  }, source);
+}
+
 /**
  * Cells and totals in one pass: every group is spread over its codes and, in either direction, over "all". Groups outside the table
  * are spread over nothing; a WHERE would be asked of every response instead of every group.
  */
-function crosstabStatement({ surveyId, rows, columns, weight }: CrosstabQuery, source: string, { columnOf, findings }: { columnOf: ColumnOf; findings: string }): string {
-  const wordsOf = (dimension: Dimension) => dimensionWords(dimension, columnOf, { table: findings, surveyId });
-  const [down, across] = [wordsOf(rows), wordsOf(columns)];
+function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: string, columnOf: ColumnOf): string {
+  const [down, across] = [dimensionWords(rows, columnOf, rowsFound), dimensionWords(columns, columnOf, columnsFound)];
   const [rowNames, columnNames] = [down.words.map((_, index) => `r${index}`), across.words.map((_, index) => `k${index}`)];
   const words = [...down.words.map((word, index) => `${word} AS r${index}`), ...across.words.map((word, index) => `${word} AS k${index}`)];
   const { value, isUsable } = weightTerms(weight, columnOf);

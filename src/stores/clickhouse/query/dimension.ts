@@ -1,5 +1,4 @@
 import { bitsPerWord, type Dimension } from '../../../domain/questions/contract.ts';
-import { hasFinding, type FindingPlace } from './findings.ts';
 import { whole } from './literals.ts';
 import type { ColumnOf } from './selection.ts';
 
@@ -14,7 +13,8 @@ export interface DimensionWords {
   codesOf(names: readonly string[]): string;
 }
 
-export function dimensionWords({ categories, source }: Dimension, columnOf: ColumnOf, findings: FindingPlace): DimensionWords {
+/** `found`: the column with the codes of the findings, as `foundCodes` gives them. */
+export function dimensionWords({ categories, source }: Dimension, columnOf: ColumnOf, found: string): DimensionWords {
   const known = categories.map(({ code }) => code);
   const bitsOf: DimensionWords['codesOf'] = (names) =>
     `arrayConcat(${names.map((word, index) => `arrayMap(bit -> toUInt32(bit + ${index * bitsPerWord + 1}), bitPositionsToArray(${word}))`).join(', ')})`;
@@ -30,15 +30,8 @@ export function dimensionWords({ categories, source }: Dimension, columnOf: Colu
     case 'first':
       return { words: [firstRanked(source.items, columnOf)], codesOf: ([word = '']) => only(word) };
     case 'finding':
-      return { words: findingWords(categories.map(({ code, value }) => ({ code, condition: hasFinding(source, value, findings) }))), codesOf: bitsOf };
+      return { words: [found], codesOf: ([word = '']) => word };
   }
-}
-
-/** Findings as bits, as if they were the options of a question with several answers. */
-function findingWords(found: readonly { code: number; condition: string }[]): string[] {
-  const words = Array.from({ length: Math.ceil(Math.max(...found.map(({ code }) => code)) / bitsPerWord) }, (): string[] => []);
-  for (const { code, condition } of found) words[Math.floor((code - 1) / bitsPerWord)]?.push(`(${condition}) * ${1 << ((code - 1) % bitsPerWord)}`);
-  return words.map((bits) => `toUInt16(${['0', ...bits].join(' + ')})`);
 }
 
 function codeList(codes: readonly number[]): string {

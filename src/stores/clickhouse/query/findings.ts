@@ -1,5 +1,7 @@
-import type { Dimension } from '../../../domain/questions/contract.ts';
-import { text, uuid } from './literals.ts';
+import type { Category, Dimension } from '../../../domain/questions/contract.ts';
+import { text, uuid, whole } from './literals.ts';
+
+type FindingSource = Extract<Dimension['source'], { kind: 'finding' }>;
 
 /** Where the findings of a survey's answers lie. */
 export interface FindingPlace {
@@ -8,7 +10,18 @@ export interface FindingPlace {
 }
 
 /** A condition for responses in whose answers a value was found. It is as true of every version of a response as of the newest. */
-export function hasFinding({ edition, questionId }: Extract<Dimension['source'], { kind: 'finding' }>, value: string, { table, surveyId }: FindingPlace): string {
-  const question = questionId === null ? '' : ` AND question_id = ${uuid(questionId)}`;
-  return `response_id GLOBAL IN (SELECT response_id FROM ${table} WHERE survey_id = ${uuid(surveyId)} AND edition = ${uuid(edition)} AND value = ${text(value)}${question})`;
+export function hasFinding({ edition, questionId }: FindingSource, value: string, { table, surveyId }: FindingPlace): string {
+  return `response_id GLOBAL IN (SELECT response_id FROM ${table} WHERE ${ofEdition(edition, surveyId)} AND value = ${text(value)}${ofQuestion(questionId)})`;
 }
+
+/** A query of the codes (ascending, as Array(UInt32)) of all categories that were found in the answers of a response, by its `response_id`; one pass, however many categories. */
+export function foundCodes({ edition, questionId }: Pick<FindingSource, 'edition' | 'questionId'>, categories: readonly Category[], { table, surveyId }: FindingPlace): string {
+  const values = categories.map(({ value }) => text(value)).join(', ');
+  const codes = categories.map(({ code }) => whole(code)).join(', ');
+  return `(SELECT response_id, arraySort(groupUniqArray(code)) AS codes FROM
+    (SELECT response_id, transform(value, [${values}], CAST([${codes}], 'Array(UInt32)'), toUInt32(0)) AS code FROM ${table} WHERE ${ofEdition(edition, surveyId)}${ofQuestion(questionId)})
+    WHERE code != 0 GROUP BY response_id)`;
+}
+
+const ofEdition = (edition: string, surveyId: string): string => `survey_id = ${uuid(surveyId)} AND edition = ${uuid(edition)}`;
+const ofQuestion = (questionId: string | null): string => (questionId === null ? '' : ` AND question_id = ${uuid(questionId)}`);
