@@ -1,6 +1,6 @@
 import { hash, parseOptions } from '@node-rs/argon2';
 import { randomBytes } from 'node:crypto';
-import { createGate, type Gate } from './gate.ts';
+import { createGate, type Gate } from '../gate.ts';
 import { createPasswordHasher, type PasswordHasher } from './password-hasher.ts';
 
 /** Argon2id with the parameters of the OWASP password storage guidance: 19 MiB, two passes, one lane. */
@@ -24,7 +24,7 @@ export interface PasswordCheck {
 
 /** One hash (19 MiB) is made at a time. */
 export function passwordGate(): Gate {
-  return createGate({ atOnce: 1, waiting: 32, retryAfterSeconds: 3 });
+  return createGate({ atOnce: 1, waiting: 32, retryAfterSeconds: 3, refusal: 'Too many sign-ins at this moment' });
 }
 
 /**

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { createFreshCache } from '../../src/auth/fresh-cache.ts';
-import { createGate } from '../../src/auth/gate.ts';
+import { createGate } from '../../src/gate.ts';
 import { createPasswords, isPasswordLength } from '../../src/auth/passwords.ts';
 import { createRecentMap } from '../../src/recent-map.ts';
 import { Problem } from '../../src/errors.ts';
@@ -53,7 +53,7 @@ describe('passwords', () => {
 
 describe('the gate', () => {
   it('runs a few at once, lets a few wait in order and refuses the rest', async () => {
-    const gate = createGate({ atOnce: 2, waiting: 3, retryAfterSeconds: 7 });
+    const gate = createGate({ atOnce: 2, waiting: 3, retryAfterSeconds: 7, refusal: 'Too many at this moment' });
     const [started, finish]: [number[], (() => void)[]] = [[], []];
     const work = Array.from({ length: 5 }, (_, n) => gate.run(() => new Promise<number>((resolve) => (started.push(n), finish.push(() => resolve(n))))));
     await assert.rejects(gate.run(async () => 0), (error) => error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds === 7);
@@ -69,7 +69,7 @@ describe('the gate', () => {
   });
 
   it('is left by work that fails', async () => {
-    const gate = createGate({ atOnce: 1, waiting: 0, retryAfterSeconds: 1 });
+    const gate = createGate({ atOnce: 1, waiting: 0, retryAfterSeconds: 1, refusal: 'Too many at this moment' });
     for (let n = 0; n < 3; n += 1) await assert.rejects(gate.run(() => Promise.reject(new Error('broken'))), /broken/);
     assert.equal(await gate.run(async () => 1), 1);
   });

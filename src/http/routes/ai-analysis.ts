@@ -51,9 +51,12 @@ function analyseRoute(deps: AiAnalysisRoutesDeps): Route {
 }
 
 async function finished(store: AiStore, job: SurveyJob, { page, limit }: { page: number; limit: number }): Promise<Outcome> {
-  const { data, total } = await readResult(store, { surveyId: job.surveyId, topic: job.topic, type: typeOf(job), page, limit });
+  const { data, total } = await resultOfAnalysis(store, job, { page, limit });
   return typeOf(job) === 'sentiment' ? { kind: 'json', status: 200, data, pagination: { page, limit, total } } : ok(data);
 }
+
+const resultOfAnalysis = ({ results, lastResult }: AiStore, job: SurveyJob, paging: { page: number; limit: number }) =>
+  readResult({ ...results, lastResult }, { surveyId: job.surveyId, topic: job.topic, type: typeOf(job), ...paging });
 
 const typeOf = ({ request }: AiJob): AnalysisType => analysisTypes.find((type) => type === request['analysisType']) ?? 'sentiment';
 
@@ -85,7 +88,7 @@ function cancelRoute(deps: AiAnalysisRoutesDeps): Route {
 async function resultOf(deps: AiAnalysisRoutesDeps, job: AiJob, paging: { page: number; limit: number }): Promise<unknown> {
   if (!isOfSurvey(job)) return presentGenerated(deps, job.id);
   if (surveyWorkOf(job)) return deps.store.resultOf(job.id);
-  return (await readResult(deps.store, { surveyId: job.surveyId, topic: job.topic, type: typeOf(job), ...paging })).data;
+  return (await resultOfAnalysis(deps.store, job, paging)).data;
 }
 
 /** A job may be looked at by who may read its survey, and cancelled by who asked for it or may edit the survey; without a survey it is its owner's. */

@@ -13,15 +13,6 @@ export interface ThemeCount {
   count: number;
 }
 
-/** A theme as it is read: responses, answers by sentiment, the first twenty responses. */
-export interface CountedTheme extends ThemeCount {
-  positive: number;
-  negative: number;
-  mixed: number;
-  neutral: number;
-  responseIds: string[];
-}
-
 /** One name that is to be counted under another. */
 export interface ThemeMerge {
   name: string;
@@ -30,26 +21,13 @@ export interface ThemeMerge {
 
 /** Which names of themes are one: findings keep what the model said, these rows under which name it counts. */
 export function createAiThemes(sql: Sql) {
-  /** Every name that a model said of an answer, as it is shown. Names are put in order by their bytes, which is the fastest and everywhere the same. */
-  const saidIn = ({ surveyId, topic }: Topic) => sql`
-    SELECT response_id, question_id, finding->>'sentiment' AS sentiment, coalesce(known.shown, said.name) COLLATE "C" AS name
-    FROM ai_findings found CROSS JOIN LATERAL jsonb_array_elements_text(finding->'themes') said(name)
-    LEFT JOIN ai_themes known ON known.survey_id = found.survey_id AND known.topic = found.topic AND known.name = said.name
-    WHERE found.survey_id = ${surveyId} AND found.topic = ${topic}`;
+  const saidIn = (scope: Topic) => saidThemes(sql, scope);
   /** Under which names these are shown; one that is not known is missing. */
   const shownThemes = async ({ surveyId, topic }: Topic, names: readonly string[]): Promise<Map<string, string>> => {
     const rows = await sql<{ name: string; shown: string }[]>`SELECT name, shown FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic} AND name = ANY(${names as string[]})`;
     return new Map(rows.map(({ name, shown }) => [name, shown]));
   };
   return {
-    /** Most frequent first; `count` counts responses. */
-    themes: (scope: Topic, limit: number) =>
-      unhurried(sql, (tx) => tx<CountedTheme[]>`
-          SELECT name, count(DISTINCT response_id) AS count, (array_agg(DISTINCT response_id ORDER BY response_id))[1:20] AS "responseIds",
-            count(*) FILTER (WHERE sentiment = 'positive') AS positive, count(*) FILTER (WHERE sentiment = 'negative') AS negative,
-            count(*) FILTER (WHERE sentiment = 'mixed') AS mixed, count(*) FILTER (WHERE sentiment = 'neutral') AS neutral
-          FROM (SELECT DISTINCT * FROM (${saidIn(scope)}) said) shown GROUP BY name ORDER BY count DESC, name LIMIT ${limit}`),
-
     /** Makes names known, each under the name that its form is shown by, or as itself. Gives that name of each. */
     nameThemes: async (scope: Topic, named: readonly { name: string; form: string }[]): Promise<Map<string, string>> => {
       const { surveyId, topic } = scope;
@@ -107,3 +85,10 @@ export type AiThemeStore = ReturnType<typeof createAiThemes>;
 
 /** Holds others who change the same topic's names until the transaction ends. */
 const alone = (tx: Tx, { surveyId, topic }: Topic) => tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${surveyId}/${topic}`}, 0))`;
+
+/** Every name that a model said of an answer, as it is shown. Names are put in order by their bytes, which is the fastest and everywhere the same. */
+export const saidThemes = (sql: Sql | Tx, { surveyId, topic }: Topic) => sql`
+  SELECT response_id, question_id, finding->>'sentiment' AS sentiment, coalesce(known.shown, said.name) COLLATE "C" AS name
+  FROM ai_findings found CROSS JOIN LATERAL jsonb_array_elements_text(finding->'themes') said(name)
+  LEFT JOIN ai_themes known ON known.survey_id = found.survey_id AND known.topic = found.topic AND known.name = said.name
+  WHERE found.survey_id = ${surveyId} AND found.topic = ${topic}`;

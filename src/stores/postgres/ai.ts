@@ -1,7 +1,9 @@
 import type { ProblemCode } from '../../errors.ts';
 import { createAiNotes } from './ai-notes.ts';
+import { createAiResults } from './ai-results.ts';
 import { createAiThemes } from './ai-themes.ts';
 import { withPostgres, type Sql } from './client.ts';
+import { createFewAtOnce } from './few-at-once.ts';
 import { unhurried } from './unhurried.ts';
 
 export type AiJobStatus = 'PENDING' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
@@ -50,6 +52,9 @@ export function createAiStore(sql: Sql) {
   return {
     ...createAiThemes(sql),
     ...createAiNotes(sql),
+    ...createAiResults((work) => unhurried(sql, work)),
+    /** The same for who waits with an open request. */
+    results: createAiResults(createFewAtOnce(sql)),
 
     /** The job that does this work now, or the given one as a new job. */
     join: ({ id, ownerId, surveyId, topic, request }: Pick<AiJob, 'id' | 'ownerId' | 'surveyId' | 'topic' | 'request'>): Promise<string> =>
@@ -80,8 +85,8 @@ export function createAiStore(sql: Sql) {
     resultOf: (id: string): Promise<unknown> => withPostgres(async () => (await sql<{ result: unknown }[]>`SELECT result FROM ai_jobs WHERE id = ${id}`)[0]?.result ?? null),
 
     /** Of the newest job that came to its end; null without one. */
-    lastResult: async ({ surveyId, topic }: Scope): Promise<unknown> =>
-      (await sql<{ result: unknown }[]>`SELECT result FROM ai_jobs WHERE survey_id = ${surveyId} AND topic = ${topic} AND status = 'COMPLETED' ORDER BY id DESC LIMIT 1`)[0]?.result ?? null,
+    lastResult: ({ surveyId, topic }: Scope): Promise<unknown> =>
+      withPostgres(async () => (await sql<{ result: unknown }[]>`SELECT result FROM ai_jobs WHERE survey_id = ${surveyId} AND topic = ${topic} AND status = 'COMPLETED' ORDER BY id DESC LIMIT 1`)[0]?.result ?? null),
 
     /** The topic of the newest finished analysis of a kind. */
     lastTopic: async ({ surveyId, analysisType }: { surveyId: string; analysisType: string }): Promise<string | undefined> =>
@@ -141,20 +146,6 @@ export function createAiStore(sql: Sql) {
     /** Drops what the job did not meet: answers that are gone. Gives their number. */
     dropUnseen: ({ surveyId, topic }: Scope, jobId: string): Promise<number> =>
       unhurried(sql, async (tx) => (await tx`DELETE FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`).count),
-
-    /** → sentiment by question; `questionId` null: all together. */
-    sentiments: async ({ surveyId, topic }: Scope): Promise<{ questionId: string | null; sentiment: string; count: number }[]> =>
-      unhurried(sql, (tx) => tx`
-        SELECT question_id AS "questionId", finding->>'sentiment' AS sentiment, count(*) AS count FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}
-        GROUP BY GROUPING SETS ((question_id, finding->>'sentiment'), (finding->>'sentiment')) ORDER BY 1, 2`),
-
-    sentimentPage: async ({ surveyId, topic }: Scope, page: number, limit: number): Promise<{ responseId: string; questionId: string; sentiment: string }[]> =>
-      // Passing over rows by their keys alone: a late page then costs little more than the first.
-      unhurried(sql, (tx) => tx`
-        SELECT response_id AS "responseId", question_id AS "questionId", finding->>'sentiment' AS sentiment FROM ai_findings
-        WHERE survey_id = ${surveyId} AND topic = ${topic} AND (response_id, question_id) IN (
-          SELECT response_id, question_id FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} ORDER BY response_id, question_id LIMIT ${limit} OFFSET ${(page - 1) * limit})
-        ORDER BY response_id, question_id`),
   };
 }
 

@@ -32,12 +32,12 @@ export function createPostgres(url: string, { log, poolSize = 10 }: { log: Log; 
 }
 
 /**
- * Runs a step against the control plane. While the database is away the caller gets SERVICE_UNAVAILABLE within the bounds above;
+ * Runs a step against the control plane. While the database is away, or slower than `mostMs`, the caller gets SERVICE_UNAVAILABLE;
  * problems of the table pass through untouched.
  */
-export async function withPostgres<T>(step: () => Promise<T>): Promise<T> {
+export async function withPostgres<T>(step: () => Promise<T>, mostMs = 6000): Promise<T> {
   try {
-    return await bounded(step(), 6000);
+    return await bounded(step(), mostMs);
   } catch (error) {
     if (error instanceof Problem || !isPostgresAway(error)) throw error;
     throw unavailable('The control plane cannot be reached', 2, error);

@@ -1,4 +1,4 @@
-import { unavailable } from '../errors.ts';
+import { unavailable } from './errors.ts';
 
 export interface GateOptions {
   /** How many pieces of work run at once. */
@@ -6,10 +6,12 @@ export interface GateOptions {
   /** How many may wait; the next is refused with SERVICE_UNAVAILABLE. */
   waiting: number;
   retryAfterSeconds: number;
+  /** What who is refused is told. */
+  refusal: string;
 }
 
 /** Bounds costly work: runs a few at once, lets a few wait in order, and refuses the rest at once instead of letting a queue grow. */
-export function createGate({ atOnce, waiting, retryAfterSeconds }: GateOptions) {
+export function createGate({ atOnce, waiting, retryAfterSeconds, refusal }: GateOptions) {
   let running = 0;
   const queue: (() => void)[] = [];
   const leave = () => {
@@ -19,7 +21,7 @@ export function createGate({ atOnce, waiting, retryAfterSeconds }: GateOptions) 
     else running -= 1;
   };
   const assertRoom = () => {
-    if (running >= atOnce && queue.length >= waiting) throw unavailable('Too many sign-ins at this moment', retryAfterSeconds);
+    if (running >= atOnce && queue.length >= waiting) throw unavailable(refusal, retryAfterSeconds);
   };
   const enter = async () => {
     if (running < atOnce) {
