@@ -5,19 +5,20 @@ import { join } from 'node:path';
 import { prepare, root, stop } from './prepare.mjs';
 
 // Files of a lane run one after the other on stores of their own, so that nothing of one file reaches another that runs beside it.
-// Most of them wait more than they work: two lanes take little more than half the time of one.
+// Most of them wait more than they work, so that lanes beside each other take little longer than one.
 const groups = {
   // Pure tests share two processes: most of a file's time would go into loading what the others load too.
   unit: { isTogether: true },
   integration: { lanes: 2 },
-  e2e: { lanes: 2 },
-  // These load the machine, stop processes and look at times: alone.
+  e2e: { lanes: 3 },
   fuzz: { lanes: 1 },
-  chaos: { lanes: 1 },
+  chaos: { lanes: 2 },
 };
 
-// They compare times with each other, so nothing may run beside them.
-const alone = ['integration/auth-http', 'e2e/webhook-isolation'];
+// They look at times, or load the whole machine, so nothing may run beside them.
+const alone = [
+  'integration/auth-http', 'e2e/webhook-isolation', 'chaos/clock', 'chaos/connections', 'chaos/descriptors', 'chaos/live', 'chaos/outage', 'chaos/stores-in-trouble',
+];
 
 const words = process.argv.slice(2);
 const askedGroups = words.filter((word) => word in groups);

@@ -44,10 +44,10 @@ export interface RequestMakerDeps {
   credentials: () => readonly (readonly [number, string | undefined])[];
 }
 
-/** All operations of the service's document. */
+/** All operations of the service's document but the upgrade to a WebSocket, which is no route. */
 export function operationsOf(document: Schema): Operation[] {
   return Object.entries<Schema>(document['paths']).flatMap(([path, item]) =>
-    Object.entries<Schema>(item).filter(([key]) => key !== 'servers').map(([method, operation]) => ({
+    Object.entries<Schema>(item).filter(([key, operation]) => key !== 'servers' && !('101' in operation.responses)).map(([method, operation]) => ({
       method: method.toUpperCase(), path, prefix: item['servers'] ? '' : '/api/v1', parameters: operation['parameters'] ?? [],
       body: operation['requestBody']?.content?.['application/json']?.schema, takesStream: operation['requestBody']?.content?.['*/*'] !== undefined,
     })),
