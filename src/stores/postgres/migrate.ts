@@ -16,6 +16,8 @@ export async function migratePostgres(sql: Sql, log?: Pick<Log, 'warn'>): Promis
   const files = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
   const connection = await sql.reserve();
   try {
+    // Another process may migrate a large database for long, and so may this one: neither is a reason not to start.
+    await connection.unsafe('SET lock_timeout = 0; SET statement_timeout = 0').simple();
     await connection`SELECT pg_advisory_lock(${migrationLock})`;
     await connection`CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`;
     const applied = new Set((await connection<{ name: string }[]>`SELECT name FROM migrations`).map((row) => row.name));
@@ -27,6 +29,7 @@ export async function migratePostgres(sql: Sql, log?: Pick<Log, 'warn'>): Promis
     }
   } finally {
     await connection`SELECT pg_advisory_unlock(${migrationLock})`.catch(() => undefined);
+    await connection.unsafe('RESET lock_timeout; RESET statement_timeout').simple().catch(() => undefined);
     connection.release();
   }
 }
