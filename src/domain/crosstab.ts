@@ -9,8 +9,10 @@ import type { SurveyWithQuestions } from './survey.ts';
 
 /** A table of so many cells takes about 20 MB as JSON; one of two scales of 10,000 points would take all the memory there is. */
 const cellsAtMost = 200_000;
-/** More would keep everybody else waiting, and their names could fill a reply. */
+/** More would keep everybody else waiting. */
 const comparisonsAtMost = 1_000_000;
+/** Every comparison may name one of its columns; 200,000 cells take as much. */
+const namesAtMost = 20_000_000;
 const usualLevel = 0.95;
 
 /** How the columns of a table are compared; what is not given is 0.95 without a correction. */
@@ -34,8 +36,8 @@ export function interpretCrosstab({ rows, ...table }: CountedTable & { rows: Dim
 /**
  * Tables with the same variable in their rows. Refuses more than 200,000 cells (VALIDATION_ERROR). Percentages are of the respondents of a table,
  * who answered both its questions, weighted where weights were counted; where a question takes several answers they may add up to more
- * than 100. Columns are compared by their percentages and effective bases; what would need more than a million comparisons has none, or is
- * refused if they were asked for. Chi-square and Cramér's V are those of the (weighted) counts shown.
+ * than 100. Columns are compared by their percentages and effective bases; what would need more than a million comparisons, or 20,000,000
+ * characters to name their columns, has none, or is refused if they were asked for. Chi-square and Cramér's V are those of the (weighted) counts shown.
  */
 export function interpretTables(rows: Dimension, tables: readonly CountedTable[], asked: ComparisonAsked = {}) {
   // Deleted options are shown where somebody chose them: in all tables if in any, so that their rows stay the same.
@@ -79,12 +81,19 @@ function refuseTooManyCells(rows: number, columnsByTable: readonly number[]): vo
 
 /** Whether columns can be compared; refuses what was asked for and cannot be. */
 function isComparable(tables: readonly Laid[], { significance, correction }: ComparisonAsked): boolean {
-  const comparisons = tables.reduce((sum, { rows, columns }) => sum + comparisonsIn(rows.length, columns.filter(({ count }) => count > 0).length), 0);
-  if (comparisons <= comparisonsAtMost) return true;
+  const compared = tables.map(({ rows, columns }) => ({ rows: rows.length, columns: columns.filter(({ count }) => count > 0) }));
+  const comparisons = sum(compared.map(({ rows, columns }) => comparisonsIn(rows, columns.length)));
+  const names = Math.ceil(sum(compared.map(({ rows, columns }) => (comparisonsIn(rows, columns.length) * sum(columns.map(({ value }) => value.length))) / Math.max(1, columns.length))));
+  const tooMuch =
+    comparisons > comparisonsAtMost ? `the columns would take ${comparisons} comparisons; there can be ${comparisonsAtMost} at most`
+    : names > namesAtMost ? `the names of the columns could take ${names} characters; there can be ${namesAtMost} at most`
+    : undefined;
+  if (tooMuch === undefined) return true;
   if (significance === undefined && correction === undefined) return false;
-  const path = significance === undefined ? 'correction' : 'significance';
-  throw validationProblem([{ path, message: `the columns would take ${comparisons} comparisons; there can be ${comparisonsAtMost} at most` }]);
+  throw validationProblem([{ path: significance === undefined ? 'correction' : 'significance', message: tooMuch }]);
 }
+
+const sum = (figures: readonly number[]): number => figures.reduce((whole, figure) => whole + figure, 0);
 
 function present({ rows, columns, sums, unweightable }: Laid, asked: ComparisonAsked | undefined) {
   const table = rows.map((row) => columns.map((column) => sums.cell(row.code, column.code)));

@@ -56,7 +56,7 @@ const cellSchema = z
     rowPercent: percent,
     columnPercent: percent,
     totalPercent: percent,
-    significantOver: z.array(z.string()).describe('Values of the columns whose column percentage this one exceeds significantly; in their order. Empty in tables that would need more than 1,000,000 comparisons'),
+    significantOver: z.array(z.string()).describe('Values of the columns whose column percentage this one exceeds significantly; in their order. Empty in tables that would need more than 1,000,000 comparisons, or 20,000,000 characters to name their columns'),
   })
   .meta({ id: 'CrosstabCell', description: 'Percentages are of the weighted counts where a weight is asked for.' });
 

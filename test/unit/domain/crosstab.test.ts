@@ -156,6 +156,14 @@ describe('a crosstab', () => {
     assert.deepEqual(interpretCrosstab(few).cells[0]?.[0]?.significantOver, ['c1']);
   });
 
+  it('whose comparisons would fill a reply with long names has none, and is refused where they are asked for', () => {
+    const wide = (length: number) => ({ categories: categories(...Array.from({ length: 1400 }, (_, index) => String(index).padStart(length, 'x'))), source });
+    const given = (length: number) => ({ rows: { categories: categories('a'), source }, columns: wide(length), cells: [{ row: 1, column: 1, count: 50 }], rowTotals: new Map([[1, 50]]), columnTotals: new Map(wide(length).categories.map(({ code }) => [code, 50])), total: 50 });
+    assert.deepEqual(interpretCrosstab(given(190)).cells[0]?.[0]?.significantOver, []);
+    assert.throws(() => interpretCrosstab(given(190), { significance: 0.9 }), { code: 'VALIDATION_ERROR', details: [{ path: 'significance', message: 'the names of the columns could take 186067000 characters; there can be 20000000 at most' }] });
+    assert.equal(interpretCrosstab(given(4)).cells[0]?.[0]?.significantOver.length, 1399);
+  });
+
   it('that would not fit into memory is refused', () => {
     const points = { categories: Array.from({ length: 10_000 }, (_, index) => ({ code: index + 1, value: String(index), text: String(index) })), source };
     assert.throws(() => refuseTooLarge(points, [points]), { code: 'VALIDATION_ERROR', details: [{ path: 'questionId2', message: 'there would be 10000 rows and 10000 columns; a table can have 200000 cells at most' }] });
