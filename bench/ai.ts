@@ -11,8 +11,8 @@ import { startBenchService, type BenchService } from './support/service.ts';
 
 /**
  * Sentiment (or with `--themes 1` themes) of `--answers N` (default 100,000) open answers that lie in the response store, through a provider on loopback
- * that takes 50 ms a call. The limits a minute are out of the way, so the provider's own limit is what so many calls at once can carry: the service sends
- * one batch after the other. Memory is that of all processes of the service, in MB, at the start, when a third and two thirds of the answers were
+ * that takes 50 ms a call, `--at-once N` (default 1) of them at a time. The limits a minute are out of the way, so the provider's own limit is what so
+ * many calls can carry. Memory is that of all processes of the service, in MB, at the start, when a third and two thirds of the answers were
  * sent, and at the end; `slopeMbPer100k` is that of a line through the second half. `duplicates` are answers that were sent more than once.
  */
 const answers = option('answers', 100_000);
@@ -20,7 +20,7 @@ const isThemes = option('themes', 0) === 1;
 const analysis = isThemes ? 'themes' : 'sentiment';
 const batchSize = 50;
 const callMs = 50;
-const callsAtOnce = 1;
+const callsAtOnce = option('at-once', 1);
 const mostGrowthMb = 150;
 
 console.log(machineLine());
@@ -30,7 +30,7 @@ const provider = await startAiProvider();
 const sent = new Map<string, number>();
 provider.delayMs = callMs;
 provider.answer = judge;
-const limits = { OPENAI_RPM: '1000000', OPENAI_TPM: '1000000000', AI_BATCH_SIZE: String(batchSize), AI_BATCH_DELAY_MS: '0', AI_CACHE_ENABLED: 'false' };
+const limits = { OPENAI_RPM: '1000000', OPENAI_TPM: '1000000000', AI_BATCH_SIZE: String(batchSize), AI_BATCH_DELAY_MS: '0', AI_BATCHES_AT_ONCE: String(callsAtOnce), AI_CACHE_ENABLED: 'false' };
 const service = await startBenchService(dataDir, { ...provider.env, ...limits });
 try {
   await measure(service);
