@@ -22,6 +22,8 @@ export class Silent extends Error {
 const usualPatienceMs = 3000;
 const usualAskedAfterMs = 1000;
 const probeEveryMs = 250;
+/** A timer that is late by so much of its time was kept waiting by this process itself. */
+const lateShare = 0.25;
 
 /**
  * Tells a server that is busy from one that says nothing: a stopped process, a dead host behind a live address. A call may wait for a
@@ -88,16 +90,28 @@ export function createPulse({ ask, askedAfterMs = usualAskedAfterMs, patienceMs 
 
 export type Pulse = ReturnType<typeof createPulse>;
 
-/** Whether an answer of any kind comes in time. */
+/** Whether an answer of any kind comes in time. Where this process stood still meanwhile, an answer may lie unread: that says nothing, so it is asked once more. */
 async function answers(ask: PulseOptions['ask'], patienceMs: number): Promise<boolean> {
+  for (;;) {
+    const outcome = await answer(ask, patienceMs);
+    if (outcome !== 'stood still') return outcome === 'came';
+  }
+}
+
+async function answer(ask: PulseOptions['ask'], patienceMs: number): Promise<'came' | 'none' | 'stood still'> {
   const controller = new AbortController();
+  const dueAt = performance.now() + patienceMs;
   let timer: NodeJS.Timeout | undefined;
-  const nothing = new Promise<boolean>((resolve) => {
+  const nothing = new Promise<'none' | 'stood still'>((resolve) => {
     timer = setTimeout(() => {
-      resolve(false);
-      controller.abort();
+      const isLate = performance.now() - dueAt > patienceMs * lateShare;
+      // Timers come before what has arrived is read.
+      setImmediate(() => {
+        resolve(isLate ? 'stood still' : 'none');
+        controller.abort();
+      });
     }, patienceMs);
   });
-  const something = ask(controller.signal).then(() => true, () => true);
+  const something = ask(controller.signal).then(() => 'came' as const, () => 'came' as const);
   return Promise.race([something, nothing]).finally(() => clearTimeout(timer));
 }
