@@ -57,18 +57,18 @@ describe('an analysis of many answers', () => {
     const add = (texts: string[]) => responses.store(texts.map((text) => responseLine({ surveyId: survey.id, submittedAtMs: givenStart + (told += 1), codes: [1], texts: [text] })));
     const provider = createOpenAi({ apiKey: standInKey, baseUrl: ai.env['OPENAI_BASE_URL'], models: { high: 'large', low: 'small' }, timeoutMs: 10_000, fetch });
     const run = async () => {
-      const job: SurveyJob = { id: newId(), ownerId, surveyId: survey.id, topic: `${type}/test`, request: { analysisType: type }, status: 'RUNNING', progress: 0, error: null };
+      const job: SurveyJob = { id: newId(), ownerId, surveyId: survey.id, topic: `${type}/test`, request: { analysisType: type }, status: 'RUNNING', progress: 0, error: null, claim: null };
       await postgres.sql`INSERT INTO ai_jobs ${postgres.sql({ id: job.id, owner_id: ownerId, survey_id: survey.id, topic: job.topic, request: postgres.sql.json(job.request), status: 'RUNNING' })}`;
       asked.clear();
       ai.calls.length = 0;
       const deps = { store, responses: responses.responses, batchSize, batchDelayMs: 0, batchesAtOnce, openAnonymiser: undefined, newId: () => newId(), log: createLog('error') };
       const { signal } = new AbortController();
       const conclusion = await analyse(deps, { job, type, survey: withQuestions, provider, signal }).catch(async (error: unknown) => {
-        await real.fail(job.id, { code: 'INTERNAL_ERROR', message: 'failed' });
+        await real.fail(job, { code: 'INTERNAL_ERROR', message: 'failed' });
         throw error;
       });
       assert.deepEqual(getEventListeners(signal, 'abort'), [], 'what the calls of a long job leave behind would grow with it');
-      await real.complete(job.id, conclusion);
+      await real.complete(job, conclusion);
       return conclusion;
     };
     return { id: survey.id, add, run, asked, real, scope: { surveyId: survey.id, topic: `${type}/test` } };

@@ -24,6 +24,27 @@ describe('AI jobs', () => {
     return { surveys, store, scope, id };
   };
 
+  it('belong to the process that took them last: one that was silent for long can neither go on nor end them', async () => {
+    const { store, id } = await begun();
+    const late = await store.claim(id);
+    assert.ok(late && !(await store.claim(id)), 'nobody takes what is worked on');
+    const isLate = async () => !(await store.touch(late, 0.3));
+    assert.equal(await isLate(), false);
+    await database.sql`UPDATE ai_jobs SET updated_at = now() - interval '21 seconds' WHERE id = ${id}`;
+    const taken = await store.claim(id);
+    assert.ok(taken);
+    assert.equal(await isLate(), true);
+    await store.release(late);
+    await store.fail(late, { code: 'INTERNAL_ERROR', message: 'failed' });
+    await store.complete(late, { of: 'late' });
+    assert.deepEqual([await store.touch(taken, 0.5), (await store.find(id))?.status], [true, 'RUNNING']);
+    await store.release(taken);
+    const next = await store.claim(id);
+    assert.ok(next && !(await store.touch(taken, null)), 'what was given back is another’s');
+    await store.complete(next, { of: 'next' });
+    assert.deepEqual([(await store.find(id))?.status, await store.resultOf(id)], ['COMPLETED', { of: 'next' }]);
+  });
+
   it('end with their survey: nothing more is sent of it, and nothing stored', async () => {
     const { surveys, store, scope, id } = await begun();
     const isOn = () => createAiSwitch(database.sql).isOn(scope.surveyId);

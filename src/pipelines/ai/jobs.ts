@@ -68,18 +68,18 @@ async function work(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): Pro
   if (!job) return;
   const cancelled = new AbortController();
   const beat = setInterval(() => {
-    store.touch(job.id, null).then((isOurs) => isOurs || cancelled.abort(), (error: unknown) => log.warn({ err: error, aiJobId: job.id }, 'an AI job could not be marked as alive'));
+    store.touch(job, null).then((isOurs) => isOurs || cancelled.abort(), (error: unknown) => log.warn({ err: error, aiJobId: job.id }, 'an AI job could not be marked as alive'));
   }, beatMs);
   try {
     const signal = AbortSignal.any([cancelled.signal, stopping]);
     const result = await done(deps, job, signal);
-    await store.complete(job.id, result);
+    await store.complete(job, result);
   } catch (error) {
-    if (stopping.aborted) return await store.release(job.id);
+    if (stopping.aborted) return await store.release(job);
     if (cancelled.signal.aborted) return;
     const problem = error instanceof Problem ? error : new Problem('INTERNAL_ERROR');
     if (!(error instanceof Problem)) log.error({ err: error, aiJobId: job.id }, 'an AI job failed');
-    await store.fail(job.id, { code: problem.code, message: problem.message, ...(problem.retryAfterSeconds !== undefined && { retryAfterSeconds: problem.retryAfterSeconds }) });
+    await store.fail(job, { code: problem.code, message: problem.message, ...(problem.retryAfterSeconds !== undefined && { retryAfterSeconds: problem.retryAfterSeconds }) });
   } finally {
     clearInterval(beat);
     await tellEnd(deps, job.id).catch((error: unknown) => log.debug({ err: error, aiJobId: job.id }, 'the end of an AI job was not told'));
@@ -100,7 +100,7 @@ async function worked(deps: AiJobsDeps, { job, work }: { job: SurveyJob; work: S
   if (work === 'report') return writeReport({ ...deps, analyses: deps.store }, order);
   if (work === 'optimise') return optimise(deps, { ...order, questionId: job.request['questionId'] ?? '' });
   const store = telling(deps, job.surveyId);
-  return translate(deps, { ...order, languages: (job.request['languages'] ?? '').split(','), report: (progress) => store.touch(job.id, progress) });
+  return translate(deps, { ...order, languages: (job.request['languages'] ?? '').split(','), report: (progress) => store.touch(job, progress) });
 }
 
 async function analysed(deps: AiJobsDeps, job: SurveyJob, signal: AbortSignal): Promise<unknown> {
@@ -118,9 +118,9 @@ const generated = async (deps: AiJobsDeps, job: AiJob, signal: AbortSignal) => g
 function telling({ store, tell }: AiJobsDeps, surveyId: string): AiStore {
   return {
     ...store,
-    async touch(id, progress) {
-      const isOurs = await store.touch(id, progress);
-      if (isOurs && progress !== null) tell({ surveyId, kind: 'ai', id, status: 'RUNNING', progress });
+    async touch(job, progress) {
+      const isOurs = await store.touch(job, progress);
+      if (isOurs && progress !== null) tell({ surveyId, kind: 'ai', id: job.id, status: 'RUNNING', progress });
       return isOurs;
     },
   };

@@ -21,7 +21,12 @@ export interface AiJob {
   /** 0 to 1. */
   progress: number;
   error: { code: ProblemCode; message: string; retryAfterSeconds?: number } | null;
+  /** Of the process that took it last; null before. */
+  claim: string | null;
 }
+
+/** A job as it was taken: what is said of it counts until another process takes it. */
+export type Claimed = Pick<AiJob, 'id' | 'claim'>;
 
 /** Work over a survey's answers. */
 export type SurveyJob = AiJob & { surveyId: string };
@@ -47,7 +52,8 @@ const staleMs = 20_000;
 const keptDays = 30;
 
 export function createAiStore(sql: Sql) {
-  const columns = sql`id, owner_id AS "ownerId", survey_id AS "surveyId", topic, request, status, progress, error`;
+  const columns = sql`id, owner_id AS "ownerId", survey_id AS "surveyId", topic, request, status, progress, error, claim`;
+  const held = ({ id, claim }: Claimed) => sql`id = ${id} AND claim IS NOT DISTINCT FROM ${claim} AND status = 'RUNNING'`;
   const stale = () => new Date(Date.now() - staleMs);
   return {
     ...createAiThemes(sql),
@@ -71,15 +77,15 @@ export function createAiStore(sql: Sql) {
     /** Takes a job for this process; undefined while another has it or when it is over. */
     claim: async (id: string): Promise<AiJob | undefined> =>
       (await sql<AiJob[]>`
-        UPDATE ai_jobs SET status = 'RUNNING', updated_at = now() WHERE id = ${id} AND (status = 'PENDING' OR (status = 'RUNNING' AND updated_at < ${stale()})) RETURNING ${columns}`)[0],
+        UPDATE ai_jobs SET status = 'RUNNING', claim = gen_random_uuid(), updated_at = now() WHERE id = ${id} AND (status = 'PENDING' OR (status = 'RUNNING' AND updated_at < ${stale()})) RETURNING ${columns}`)[0],
 
-    /** Says that it is still worked on. False if it was cancelled, or its survey deleted. */
-    touch: async (id: string, progress: number | null): Promise<boolean> =>
-      (await sql`UPDATE ai_jobs SET updated_at = now(), progress = coalesce(${progress}, progress) WHERE id = ${id} AND status = 'RUNNING'`).count > 0,
+    /** Says that it is still worked on. False if it was cancelled, its survey deleted, or another process has it. */
+    touch: async (job: Claimed, progress: number | null): Promise<boolean> =>
+      (await sql`UPDATE ai_jobs SET updated_at = now(), progress = coalesce(${progress}, progress) WHERE ${held(job)}`).count > 0,
 
     /** `result`: of the answers together, where single findings are not all. */
-    complete: async (id: string, result: unknown): Promise<void> =>
-      void (await sql`UPDATE ai_jobs SET status = 'COMPLETED', progress = 1, result = ${result === null ? null : sql.json(result as never)}, updated_at = now() WHERE id = ${id} AND status = 'RUNNING'`),
+    complete: async (job: Claimed, result: unknown): Promise<void> =>
+      void (await sql`UPDATE ai_jobs SET status = 'COMPLETED', progress = 1, result = ${result === null ? null : sql.json(result as never)}, updated_at = now() WHERE ${held(job)}`),
 
     /** What `complete` was given. */
     resultOf: (id: string): Promise<unknown> => withPostgres(async () => (await sql<{ result: unknown }[]>`SELECT result FROM ai_jobs WHERE id = ${id}`)[0]?.result ?? null),
@@ -93,11 +99,11 @@ export function createAiStore(sql: Sql) {
       (await sql<{ topic: string }[]>`
         SELECT topic FROM ai_jobs WHERE survey_id = ${surveyId} AND status = 'COMPLETED' AND request->>'analysisType' = ${analysisType} ORDER BY updated_at DESC, id DESC LIMIT 1`)[0]?.topic,
 
-    fail: async (id: string, error: AiJob['error']): Promise<void> =>
-      void (await sql`UPDATE ai_jobs SET status = 'FAILED', error = ${sql.json(error)}, updated_at = now() WHERE id = ${id} AND status IN ('PENDING', 'RUNNING')`),
+    fail: async (job: Claimed, error: AiJob['error']): Promise<void> =>
+      void (await sql`UPDATE ai_jobs SET status = 'FAILED', error = ${sql.json(error)}, updated_at = now() WHERE ${held(job)}`),
 
     /** Gives a job back that this process cannot end. */
-    release: async (id: string): Promise<void> => void (await sql`UPDATE ai_jobs SET status = 'PENDING', updated_at = now() WHERE id = ${id} AND status = 'RUNNING'`),
+    release: async (job: Claimed): Promise<void> => void (await sql`UPDATE ai_jobs SET status = 'PENDING', updated_at = now() WHERE ${held(job)}`),
 
     cancel: (id: string): Promise<void> =>
       withPostgres(async () => void (await sql`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now() WHERE id = ${id} AND status IN ('PENDING', 'RUNNING')`)),

@@ -68,9 +68,9 @@ async function* freshBatches({ store, responses, batchSize }: AnalyseDeps, { job
       const batch = batches.add(answer);
       if (!batch) continue;
       yield batch;
-      await store.touch(job.id, Math.min(0.99, (before + ((met - before) * index) / fresh.length) / total));
+      await store.touch(job, Math.min(0.99, (before + ((met - before) * index) / fresh.length) / total));
     }
-    await store.touch(job.id, Math.min(0.99, met / total));
+    await store.touch(job, Math.min(0.99, met / total));
   }
   for await (const record of responses.stream({ surveyId: survey.id }, { codeColumns: survey.slotCounts.codes })) {
     signal.throwIfAborted();
