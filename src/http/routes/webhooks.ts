@@ -139,10 +139,20 @@ function removeRoute({ webhooks, audit }: WebhookRoutesDeps): Route {
 }
 
 function rotateRoute({ webhooks, secrets, audit, now }: WebhookRoutesDeps): Route {
-  const refuse = async (call: Pick<Call, 'params' | 'principal'>, nowMs: number): Promise<never> => {
+  const rotate = (id: string, secret: string): Promise<boolean> => {
+    const nowMs = now();
+    return webhooks.rotate(id, secrets.seal(secret, secretContext(id)), { oldUntil: new Date(nowMs + oldSecretMs), now: new Date(nowMs) });
+  };
+  const assertRotated = async (call: Pick<Call, 'params' | 'principal'>, secret: string): Promise<void> => {
+    const { id } = await webhookOf(call, webhooks);
+    if (await rotate(id, secret)) return;
     const { oldSecrets } = await webhookOf(call, webhooks);
-    const firstEnds = Math.min(...oldSecrets.map(({ until }) => until.getTime()).filter((until) => until > nowMs));
-    throw new Problem('RATE_LIMITED', `${oldSecretsAtMost} replaced secrets still sign: wait until the first of them ends`, { retryAfterSeconds: Math.max(1, Math.ceil((firstEnds - nowMs) / 1000)) });
+    const nowMs = now();
+    const ends = oldSecrets.map(({ until }) => until.getTime()).filter((until) => until > nowMs);
+    // One has ended since.
+    if (ends.length < oldSecretsAtMost && (await rotate(id, secret))) return;
+    const waitMs = ends.length === 0 ? 0 : Math.min(...ends) - nowMs;
+    throw new Problem('RATE_LIMITED', `${oldSecretsAtMost} replaced secrets still sign: wait until the first of them ends`, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });
   };
   return route({
     ...common, method: 'POST', path: '/webhooks/{id}/rotate-secret', summary: "Replace a webhook's secret",
@@ -150,9 +160,9 @@ function rotateRoute({ webhooks, secrets, audit, now }: WebhookRoutesDeps): Rout
       `The reply holds the new \`secret\`, which is not shown again. The replaced one signs deliveries beside it for 24 hours, and so does each of those before it. While ${oldSecretsAtMost} replaced secrets sign, another rotation is a 429.`,
     reply: webhookWithSecretSchema, replyStatus: 200,
     handle: async (call) => {
-      const { id } = await webhookOf(call, webhooks);
-      const [secret, nowMs] = [makeSecret(), now()];
-      if (!(await webhooks.rotate(id, secrets.seal(secret, secretContext(id)), { oldUntil: new Date(nowMs + oldSecretMs), now: new Date(nowMs) }))) return refuse(call, nowMs);
+      const secret = makeSecret();
+      await assertRotated(call, secret);
+      const id = call.params['id'] ?? '';
       await audit.record({ actor: call.principal, action: 'webhook.secret-rotated', objectKind: 'webhook', objectId: id });
       return ok({ ...presentWebhook(await webhookOf(call, webhooks)), secret });
     },
