@@ -45,6 +45,11 @@ test('a cursor is that of one survey’s list', () => {
   assert.throws(() => decodeCursor(newId(), cursor), (error: unknown) => error instanceof Problem && error.code === 'VALIDATION_ERROR');
 });
 
+test('a cursor from before they bore the mark of their survey goes on leading where it led', () => {
+  const key = { submittedAtMs: 1_790_000_000_000, responseId: newId() };
+  assert.deepEqual(decodeCursor(surveyId, Buffer.from(`${key.submittedAtMs}.${key.responseId}`).toString('base64url')), key);
+});
+
 test('arbitrary texts are refused as cursors with a validation error', () => {
   fc.assert(fc.property(fc.string({ maxLength: 80 }), (cursor) => assert.throws(() => decodeCursor(surveyId, cursor), (error: unknown) => error instanceof Problem && error.code === 'VALIDATION_ERROR')));
 });

@@ -12,9 +12,9 @@ export function encodeCursor(surveyId: string, { submittedAtMs, responseId }: Re
   return Buffer.from(`${submittedAtMs}.${responseId}.${markOf(surveyId)}`).toString('base64url');
 }
 
-/** Throws a VALIDATION_ERROR for a text that `encodeCursor` cannot have made for this survey. */
+/** Throws a VALIDATION_ERROR for a text that `encodeCursor` cannot have made for this survey; earlier cursors bear no mark of theirs. */
 export function decodeCursor(surveyId: string, cursor: string): ResponseKey {
-  const [ms = '', responseId = '', mark, ...rest] = Buffer.from(cursor, 'base64url').toString('latin1').split('.');
+  const [ms = '', responseId = '', mark = markOf(surveyId), ...rest] = Buffer.from(cursor, 'base64url').toString('latin1').split('.');
   if (!/^\d{1,15}$/.test(ms) || !isUuid(responseId) || mark !== markOf(surveyId) || rest.length > 0) throw validationProblem([{ path: 'cursor', message: 'is not a cursor of this list' }]);
   return { submittedAtMs: Number(ms), responseId };
 }
