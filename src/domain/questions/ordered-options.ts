@@ -34,10 +34,11 @@ export function openPoints(question: Question): number[] {
 
 /**
  * Edited options of a scale that has answers, each with the point it had; new ones go on behind the last. Undefined where somebody's
- * answer would come to mean another point: a new order, or a new option anywhere but at the end.
+ * answer would come to mean another point: a new order, or a new option anywhere but at the end. Options that were hidden before points were
+ * kept come back where their codes, which were given in the order of the scale, say that they stood.
  */
 export function keepPoints(before: Question, edited: readonly Option[]): Option[] | undefined {
-  const points = pointsOf(before);
+  const points = returnedPoints(before, edited) ?? pointsOf(before);
   let last = Math.max(0, ...points.values());
   const kept = edited.map((option): Option => {
     const point = points.get(option.code) ?? (option.isHidden ? undefined : (last += 1));
@@ -45,6 +46,15 @@ export function keepPoints(before: Question, edited: readonly Option[]): Option[
   });
   const shown = kept.filter(({ isHidden }) => !isHidden).map(({ point = 0 }) => point);
   return shown.every((point, index) => index === 0 || point > (shown[index - 1] ?? 0)) ? kept : undefined;
+}
+
+/** Points of a scale none of whose options has one, when a hidden one is shown again and the codes ascend. */
+function returnedPoints({ options }: Question, edited: readonly Option[]): ReadonlyMap<number, number> | undefined {
+  const shown = edited.filter(({ isHidden }) => !isHidden).map(({ code }) => code);
+  const hidden = new Set(options.flatMap(({ code, isHidden }) => (isHidden ? [code] : [])));
+  const isAscending = shown.every((code, index) => index === 0 || code > (shown[index - 1] ?? 0));
+  if (!isAscending || options.some(({ point }) => point !== undefined) || !shown.some((code) => hidden.has(code))) return undefined;
+  return new Map(shown.map((code, index) => [code, index + 1]));
 }
 
 /** Options of a scale without answers: the order shown is the scale. */

@@ -71,4 +71,16 @@ describe('options that are a scale', () => {
     const answered = changed(short, [...question.options.slice(1), { text: 'Absolutely' }]);
     assert.equal(statistic(answered, [[6, 1]]).averageValue, 5, 'what was hidden before the first answer is no point');
   });
+
+  it('hidden before points were kept come back in their place', () => {
+    const question = likert();
+    const bare = question.options.map(({ point: _, ...option }) => option);
+    const stored: Question = { ...question, options: bare.map((option) => ({ ...option, isHidden: option.code === 3 })) };
+    const back = changed(stored, bare);
+    assert.deepEqual(back.options.map(({ code, point }) => [code, point]), [1, 2, 3, 4, 5].map((code) => [code, code]));
+    assert.equal(statistic(back, [[3, 1]]).averageValue, 3);
+    assert.ok('hasResponses' in change(stored, bare.toReversed()), 'another order is none of them');
+    const newer = changed(question, question.options.filter(({ code }) => code !== 3));
+    assert.equal(newer.options.find(({ code }) => code === 5)?.point, 5);
+  });
 });
