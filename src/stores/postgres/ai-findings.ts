@@ -1,6 +1,7 @@
 import type { FindingKind } from '../../domain/finding-variables.ts';
-import { createAiThemes, type Topic } from './ai-themes.ts';
+import { alone, createAiThemes, forgetUnused, type Topic } from './ai-themes.ts';
 import { withPostgres, type Sql } from './client.ts';
+import { unhurried } from './unhurried.ts';
 
 /** What was found in one answer. */
 export interface FoundValues {
@@ -15,7 +16,7 @@ const analysisTypes: Readonly<Record<FindingKind, string>> = { sentiment: 'senti
 
 /** The findings of analyses as a whole; see AiStore for those of a job. */
 export function createAiFindingRows(sql: Sql) {
-  const { shownThemes, dropUnusedThemes } = createAiThemes(sql);
+  const { shownThemes } = createAiThemes(sql);
   return {
     /** All findings of a topic, page by page, themes under the names that they are counted by. */
     async *pages({ surveyId, topic }: { surveyId: string; topic: string }): AsyncGenerator<FoundValues[]> {
@@ -53,7 +54,7 @@ export function createAiFindingRows(sql: Sql) {
       withPostgres(async () => {
         await sql`
           WITH gone AS (DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) AND note_id IS NULL RETURNING survey_id, topic, jsonb_exists(finding, 'themes') AS is_themed)
-          INSERT INTO ai_theme_leftovers SELECT DISTINCT survey_id, topic FROM gone WHERE is_themed ON CONFLICT DO NOTHING`;
+          INSERT INTO ai_theme_leftovers (survey_id, topic) SELECT DISTINCT survey_id, topic FROM gone WHERE is_themed ON CONFLICT DO NOTHING`;
         const noted = sql`SELECT note_id FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) AND note_id IS NOT NULL`;
         if ((await sql`${noted} LIMIT 1`).length === 0) return;
         await sql.begin(async (tx) => {
@@ -66,16 +67,19 @@ export function createAiFindingRows(sql: Sql) {
 
     /** Forgets names of themes that only deleted responses had. An analysis that is under way names themes before it stores them, and forgets what is left over at its end. */
     async forgetThemes(): Promise<void> {
-      const idle = sql`NOT EXISTS (SELECT FROM ai_jobs job WHERE job.survey_id = ai_theme_leftovers.survey_id AND job.topic = ai_theme_leftovers.topic AND status IN ('PENDING', 'RUNNING'))`;
-      for (const scope of await sql<Topic[]>`SELECT survey_id AS "surveyId", topic FROM ai_theme_leftovers WHERE ${idle}`) {
+      for (const scope of await sql<Topic[]>`SELECT DISTINCT survey_id AS "surveyId", topic FROM ai_theme_leftovers`) {
         // What is deleted from here on leaves its own mark.
-        await sql`DELETE FROM ai_theme_leftovers WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic}`;
-        try {
-          await dropUnusedThemes(scope);
-        } catch (error) {
-          await sql`INSERT INTO ai_theme_leftovers ${sql({ survey_id: scope.surveyId, topic: scope.topic })} ON CONFLICT DO NOTHING`;
-          throw error;
-        }
+        await sql`
+          WITH taken AS (DELETE FROM ai_theme_leftovers WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND NOT is_taken RETURNING survey_id, topic)
+          INSERT INTO ai_theme_leftovers (survey_id, topic, is_taken) SELECT survey_id, topic, true FROM taken ON CONFLICT DO NOTHING`;
+        await unhurried(sql, async (tx) => {
+          await alone(tx, scope);
+          // Asked after the lock: a job that starts from here on finds the names gone, and makes them known again.
+          const [open] = await tx`SELECT FROM ai_jobs WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND status IN ('PENDING', 'RUNNING') LIMIT 1`;
+          if (open) return;
+          await forgetUnused(tx, scope);
+          await tx`DELETE FROM ai_theme_leftovers WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND is_taken`;
+        });
       }
     },
 

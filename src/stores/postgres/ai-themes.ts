@@ -28,7 +28,7 @@ export function createAiThemes(sql: Sql) {
     return new Map(rows.map(({ name, shown }) => [name, shown]));
   };
   return {
-    /** Makes names known, each under the name that its form is shown by, or as itself. Gives that name of each. */
+    /** Makes names known, each under the name that its form is shown by, or as itself; of those that are known already, the form alone. Gives the name that each is shown by. */
     nameThemes: async (scope: Topic, named: readonly { name: string; form: string }[]): Promise<Map<string, string>> => {
       const { surveyId, topic } = scope;
       if (named.length === 0) return new Map();
@@ -38,7 +38,8 @@ export function createAiThemes(sql: Sql) {
         await tx`
           INSERT INTO ai_themes (survey_id, topic, name, form, shown)
           SELECT ${surveyId}, ${topic}, name, form, coalesce((SELECT shown FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic} AND form = said.form ORDER BY shown LIMIT 1), name)
-          FROM unnest(${names}::text[], ${forms}::text[]) said(name, form) ON CONFLICT DO NOTHING`;
+          FROM unnest(${names}::text[], ${forms}::text[]) said(name, form)
+          ON CONFLICT (survey_id, topic, name) DO UPDATE SET form = excluded.form WHERE ai_themes.form <> excluded.form`;
       });
       return shownThemes(scope, names);
     },
@@ -73,18 +74,19 @@ export function createAiThemes(sql: Sql) {
       unhurried(sql, async (tx) => void (await tx`UPDATE ai_themes SET is_settled = true WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT is_settled`)),
 
     /** Forgets names that no answer has any more, and under which none is counted. */
-    dropUnusedThemes: ({ surveyId, topic }: Topic): Promise<void> =>
-      unhurried(sql, async (tx) => void (await tx`
-        WITH said AS MATERIALIZED (SELECT DISTINCT jsonb_array_elements_text(finding->'themes') AS name FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}),
-          kept AS MATERIALIZED (SELECT name FROM said UNION SELECT shown FROM ai_themes JOIN said USING (name) WHERE survey_id = ${surveyId} AND topic = ${topic})
-        DELETE FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT EXISTS (SELECT FROM kept WHERE kept.name = ai_themes.name)`)),
+    dropUnusedThemes: (scope: Topic): Promise<void> => unhurried(sql, async (tx) => void (await forgetUnused(tx, scope))),
   };
 }
 
 export type AiThemeStore = ReturnType<typeof createAiThemes>;
 
-/** Holds others who change the same topic's names until the transaction ends. */
-const alone = (tx: Tx, { surveyId, topic }: Topic) => tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${surveyId}/${topic}`}, 0))`;
+export const forgetUnused = (tx: Tx, { surveyId, topic }: Topic) => tx`
+  WITH said AS MATERIALIZED (SELECT DISTINCT jsonb_array_elements_text(finding->'themes') AS name FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}),
+    kept AS MATERIALIZED (SELECT name FROM said UNION SELECT shown FROM ai_themes JOIN said USING (name) WHERE survey_id = ${surveyId} AND topic = ${topic})
+  DELETE FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT EXISTS (SELECT FROM kept WHERE kept.name = ai_themes.name)`;
+
+/** Holds others who change the same topic's names until the transaction ends. Names are forgotten in seconds where there are a million answers: it is waited for longer than for other locks. */
+export const alone = (tx: Tx, { surveyId, topic }: Topic) => tx`SELECT set_config('lock_timeout', '60s', true), pg_advisory_xact_lock(hashtextextended(${`${surveyId}/${topic}`}, 0))`;
 
 /** Every name that a model said of an answer, as it is shown. Names are put in order by their bytes, which is the fastest and everywhere the same. */
 export const saidThemes = (sql: Sql | Tx, { surveyId, topic }: Topic) => sql`

@@ -18,18 +18,27 @@ const keptThen = 1000;
  * and of each name when it is met for the first time.
  */
 export async function openKnownThemes(store: ThemeStore, job: SurveyJob) {
-  const counts = new Map((await store.themeCounts(job, { limit: keptThen })).map(({ name, count }) => [name, count]));
+  const counts = new Map<string, number>();
   /** Under which name a name is counted. */
-  const shown = new Map([...counts.keys()].map((name) => [name, name]));
+  const shown = new Map<string, string>();
+  const name = async (names: readonly string[]): Promise<void> => {
+    for (const [said, as] of await store.nameThemes(job, names.map((fresh) => ({ name: fresh, form: themeForm(fresh) })))) shown.set(said, as);
+  };
+  const count = (names: Iterable<string>, times: number): void => {
+    for (const as of new Set([...names].map((said) => shown.get(said) ?? said))) counts.set(as, (counts.get(as) ?? 0) + times);
+  };
+  const before = await store.themeCounts(job, { limit: keptThen });
+  // What has findings need not be known by its name: that may have been forgotten, or told apart in an older way.
+  if (before.length > 0) await name(before.map((theme) => theme.name));
+  for (const theme of before) count([theme.name], theme.count);
   return {
     /** The most frequent, as a batch is told of them. */
     names: (): string[] => frequent(counts, themesShown),
 
     /** Takes what was found in a batch, before it is stored. */
     async add(found: readonly Themed[]): Promise<void> {
-      const fresh = [...new Set(found.flatMap(({ themes }) => themes))].filter((name) => !shown.has(name));
-      for (const [name, as] of await store.nameThemes(job, fresh.map((name) => ({ name, form: themeForm(name) })))) shown.set(name, as);
-      for (const { themes } of found) for (const name of new Set(themes.map((said) => shown.get(said) ?? said))) counts.set(name, (counts.get(name) ?? 0) + 1);
+      await name([...new Set(found.flatMap(({ themes }) => themes))].filter((said) => !shown.has(said)));
+      for (const { themes } of found) count(themes, 1);
       if (counts.size > mostKept || shown.size > mostKept * 2) forget(counts, shown);
     },
   };

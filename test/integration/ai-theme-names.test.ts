@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { blankSurvey } from '../../src/domain/blank-survey.ts';
+import { newId } from '../../src/ids.ts';
+import { openKnownThemes } from '../../src/pipelines/ai/analysis/known-themes.ts';
+import { createAiStore, type SurveyJob } from '../../src/stores/postgres/ai.ts';
+import { createAiFindingRows } from '../../src/stores/postgres/ai-findings.ts';
+import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
+import { freshDatabase } from '../support/people-server.ts';
+
+describe('the names of themes', () => {
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+  const ownerId = newId();
+  before(async () => {
+    database = await freshDatabase();
+    await database.sql`INSERT INTO users ${database.sql({ id: ownerId, email: 'a@example.org', email_key: 'a@example.org', password_hash: '-', role: 'EDITOR' })}`;
+  });
+  after(() => database?.drop());
+
+  const topic = 'themes/test';
+  const openScope = async () => {
+    const { sql } = database;
+    const surveyId = newId();
+    await createSurveyStore(sql).create(blankSurvey(surveyId, ownerId, Date.now()));
+    const store = createAiStore(sql);
+    const scope = { surveyId, topic };
+    const find = async (...themes: string[]): Promise<string> => {
+      const responseId = newId();
+      await store.saveFindings(scope, newId(), [{ responseId, questionId: newId(), digest: Buffer.alloc(16), finding: { themes, sentiment: 'neutral' } }]);
+      return responseId;
+    };
+    const known = async () => (await sql<{ name: string; shown: string }[]>`SELECT name, shown FROM ai_themes WHERE survey_id = ${surveyId} ORDER BY name`).map(({ name, shown }) => [name, shown]);
+    const job = { surveyId, topic } as SurveyJob;
+    return { sql, surveyId, store, scope, find, known, job };
+  };
+
+  it('are not forgotten while an analysis is under way that began meanwhile', async () => {
+    const { sql, surveyId, store, scope, find, known } = await openScope();
+    const rows = createAiFindingRows(sql);
+    await store.nameThemes(scope, [{ name: 'Queues', form: 'queue' }]);
+    await rows.removeOfResponses([await find('Queues')]);
+    let forgetting: Promise<void> = Promise.resolve();
+    await sql.begin(async (tx) => {
+      await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${surveyId}/${topic}`}, 0))`;
+      let isOver = false;
+      forgetting = rows.forgetThemes().finally(() => (isOver = true));
+      const isHeld = async () => (await sql`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).length > 0;
+      while (!isOver && !(await isHeld())) await pause(5);
+      await tx`INSERT INTO ai_jobs ${tx({ id: newId(), owner_id: ownerId, survey_id: surveyId, topic, request: {}, status: 'RUNNING' })}`;
+    });
+    await forgetting;
+    assert.deepEqual(await known(), [['Queues', 'Queues']]);
+    await sql`UPDATE ai_jobs SET status = 'FAILED' WHERE survey_id = ${surveyId}`;
+    await rows.forgetThemes();
+    assert.deepEqual(await known(), [], 'once nothing is under way they are');
+    assert.equal((await sql`SELECT FROM ai_theme_leftovers`).length, 0);
+  });
+
+  it('keep their mark until they are forgotten, and what is deleted meanwhile leaves one of its own', async () => {
+    const { sql, surveyId, store, scope, find, known } = await openScope();
+    const rows = createAiFindingRows(sql);
+    await store.nameThemes(scope, [{ name: 'Queues', form: 'queue' }, { name: 'Soup', form: 'soup' }]);
+    const [queues, soup] = [await find('Queues'), await find('Soup')];
+    await rows.removeOfResponses([queues]);
+    let forgetting: Promise<unknown> = Promise.resolve();
+    await sql.begin(async (tx) => {
+      // Whoever forgets names has gone through the findings, and waits here.
+      await tx`SELECT FROM ai_themes WHERE survey_id = ${surveyId} FOR UPDATE`;
+      forgetting = rows.forgetThemes();
+      while ((await sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).length === 0) await pause(5);
+      assert.ok((await sql`SELECT FROM ai_theme_leftovers`).length > 0, 'a process that died now would have lost it');
+      await rows.removeOfResponses([soup]);
+    });
+    await forgetting;
+    await rows.forgetThemes();
+    assert.deepEqual([await known(), (await sql`SELECT FROM ai_theme_leftovers`).length], [[], 0]);
+  });
+
+  it('are made known again by an analysis where answers have one that was forgotten', async () => {
+    const { store, find, known, job } = await openScope();
+    await find('Parking');
+    const themes = await openKnownThemes(store, job);
+    assert.deepEqual(themes.names(), ['Parking']);
+    await themes.add([{ themes: ['Parking', 'parking'] }]);
+    assert.deepEqual(await known(), [['Parking', 'Parking'], ['parking', 'Parking']]);
+  });
+
+  it('are one with their spellings where an earlier version kept them in lower case alone', async () => {
+    const { sql, surveyId, store, find, known, job } = await openScope();
+    await sql`INSERT INTO ai_themes ${sql({ survey_id: surveyId, topic, name: 'Long queues', form: 'long queues', shown: 'Long queues', is_settled: true })}`;
+    await find('Long queues');
+    await (await openKnownThemes(store, job)).add([{ themes: ['Long queue'] }]);
+    assert.deepEqual(await known(), [['Long queue', 'Long queues'], ['Long queues', 'Long queues']]);
+  });
+});
