@@ -1,10 +1,10 @@
+import { createGate } from '../gate.ts';
 import { newResponseId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Settings } from '../settings.ts';
 import type { Stores } from '../stores/stores.ts';
-import { createBoundedLookUp } from './bounded-look-up.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import { retentionRules } from '../stores/postgres/retention.ts';
 import { createErasing } from './erasing.ts';
@@ -22,8 +22,8 @@ export interface CoreOptions {
 }
 
 const surveyChannel = 'survey:changed';
-/** Of ids that respondents name. */
-const lookUpsAtOnce = 16;
+/** Of ids that respondents name, which anybody may do. */
+const lookUps = { atOnce: 16, waiting: 64, retryAfterSeconds: 1, refusal: 'Too many responses are being looked up right now' };
 
 /** What every role needs: the survey actors, and the ways to submit and to read. */
 export function createCore({ settings, stores, metrics, secrets, log }: CoreOptions) {
@@ -40,8 +40,9 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     intake, responses, reading, uploads, uploadRows: stores.uploadRows, findings: stores.findings, exports: stores.exports, exportFiles: stores.exportFiles, audit: createAudit(stores.sql, log), now,
     rules: (at) => retentionRules(stores.sql, settings.retentionDays, at),
   });
+  const lookUpGate = createGate(lookUps);
   const submit = createSubmissions({
-    actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, now, newId: () => newResponseId(), findStored: createBoundedLookUp(reading.find, lookUpsAtOnce),
+    actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, now, newId: () => newResponseId(), findStored: (responseId) => lookUpGate.run(() => reading.find(responseId)),
     onBackgroundError: (error) => log.warn({ err: error }, 'a filled survey could not be closed yet; the ingest will'),
   });
   return {
