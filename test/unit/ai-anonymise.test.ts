@@ -35,6 +35,18 @@ describe('the anonymiser and identifiers', () => {
     }
   });
 
+  it('takes groups with other marks, gaps or line breaks between them for one number where they read as a telephone’s', () => {
+    const written = [
+      '415,555,0123', '415:555:0123', '415;555;0123', "415'555'0123", '415’555’0123', '415\\555\\0123', '415\n555\n0123', '415 \r\n 555 \r\n 0123', '0171, 2345, 678', '030; 1234567', '0171\n2345678',
+      '415 - - 555 - - 0123', '415    555    0123',
+    ];
+    for (const text of written) assert.equal(withoutNames()(`Mine is ${text} thanks`), 'Mine is [PHONE_1] thanks', text);
+  });
+
+  it('leaves what cannot be told from a list or an amount', () => {
+    for (const text of ['415, 555, 123', '100, 200, 3000', '001, 002, 003', '20,30,40,51', '08:30, 17:30', '1234567 kr', '100,000,000', 'Rooms 101\n102\n103\n104']) assert.equal(withoutNames()(text), text);
+  });
+
   it('hides national ids, tokens, devices and addresses with secrets', () => {
     for (const text of [
       '078-05-1120', 'AB 12 34 56 C', '12345678Z', 'X1234567L', '123.456.789-09', '850101-1234', '131052-308T', 'RSSMRA85T10A562S', 'C01X00T47', '4b1de39c-87c7-4c5e-9d4e-0a4f1b1f3c55', '00:1b:44:11:3a:b7',

@@ -3,7 +3,7 @@ import { without, type Finder, type Span } from './spans.ts';
 
 /** What people put between the digits of one number. */
 const gap = '[ \\t.\\-/()_*|~·•‧∙⋅]';
-const cluster = new RegExp(`\\d(?:${gap}{0,3}\\d)*`, 'g');
+const cluster = new RegExp(`\\d(?:${gap}{0,5}\\d)*`, 'g');
 const fewestDigits = 7;
 
 const year = '(?:19|20)\\d\\d';
@@ -32,6 +32,9 @@ const spacedCard = new RegExp(`(?<!\\d)(?:\\d{4}(?:${wide}{1,3}\\d{4}){2,4}(?:${
 
 const phoneWords = '(?:tel|telephone|telefon[eo]?|téléphone|teléfono|phone|mobile|cell|handy|fax|whatsapp|signal|viber|portable|móvil|cellulare|komórka|telefoonnummer|тел|телефон|电话|手机|電話|携帯|전화|هاتف|טלפון)';
 const shortPhone = new RegExp(`(?<!\\p{L})${phoneWords}(?:\\s(?:is|number|no|nr|nummer|number is))?[\\s.:#=-]{0,4}(\\d(?:${gap}{0,3}\\d){4,5})(?!\\d|${gap}{0,3}\\d)`, 'giu');
+/** Marks that lists and times have too, and line breaks: only where the groups are those of a telephone, or the first begins with 0 as no number of a list does. */
+const otherMark = "(?:[,:;'’\\\\]|[ \\t]{0,2}\\r?\\n[ \\t]{0,2})";
+const otherPhone = new RegExp(`(?<!\\d|\\d[.,:])(?:\\d{3}${otherMark}\\d{3}${otherMark}\\d{4}|0\\d{2,4}(?:(?:${otherMark}|[,;] )\\d{2,8}){1,3})(?!\\d|${otherMark}\\d)`, 'g');
 const extension = /[ ,]{0,2}(?:ext\.?|extension|x|#|durchwahl|poste)\s?\d{1,6}(?!\d)/iy;
 
 /**
@@ -41,7 +44,8 @@ const extension = /[ ,]{0,2}(?:ext\.?|extension|x|#|durchwahl|poste)\s?\d{1,6}(?
 export const findNumbers: Finder = (text) => {
   const cards = [...text.matchAll(spacedCard)].flatMap(({ 0: match, index }) => (isCardNumber(match) && !isYears(match) ? [{ kind: 'CARD', start: index, end: index + match.length }] : []));
   const short = [...text.matchAll(shortPhone)].map(({ 0: match, 1: number = '', index }) => ({ kind: 'PHONE', start: index + match.length - number.length, end: index + match.length }));
-  const special = apart([...cards, ...short]);
+  const others = [...text.matchAll(otherPhone)].flatMap(({ 0: match, index }) => (isLongEnough(match) ? [{ kind: 'PHONE', start: index, end: index + match.length }] : []));
+  const special = apart([...cards, ...short, ...others]);
   const rest = without(text, special);
   const plain = without(rest, [...rest.matchAll(ordinary)].map(({ 0: match, index }) => ({ start: index, end: index + match.length })));
   return [...special, ...[...plain.matchAll(cluster)].flatMap(({ 0: match, index }) => readNumber(plain, match, index) ?? [])];
@@ -55,6 +59,9 @@ function readNumber(text: string, match: string, index: number): Span | undefine
   const lead = /[+(]{1,3}$/.exec(text.slice(Math.max(0, index - 3), index))?.[0].length ?? 0;
   return { kind: isCardNumber(match) ? 'CARD' : 'PHONE', start: index - lead, end };
 }
+
+/** "001, 002, 003" are rooms rather. */
+const isLongEnough = (match: string): boolean => match.replace(/\D/g, '').length >= fewestDigits && /\d{4}/.test(match);
 
 /** "1 2 3 4 5 6 7" */
 function isCounting(match: string): boolean {
