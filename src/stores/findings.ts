@@ -58,6 +58,8 @@ export function createFindings({ rows, table, newId }: FindingsDeps) {
         const kept = await rows.keptEditions();
         await table.removeEditions(old.filter((edition) => !kept.has(edition)));
       }
+      const erased = await rows.erasedWithFindings();
+      if (erased.length > 0) await rows.removeOfResponses(erased);
       let hasDeleted = false;
       for await (const responseIds of table.deleted()) {
         await rows.removeOfResponses(responseIds);

@@ -35,4 +35,19 @@ describe('what analyses found in responses that are erased', () => {
     const [left] = await sql<{ notes: number; findings: number }[]>`SELECT (SELECT count(*) FROM ai_notes) AS notes, (SELECT count(*) FROM ai_findings) AS findings`;
     assert.deepEqual({ ...left }, { notes: 0, findings: 0 });
   });
+
+  it('does not come back with a batch that is stored after they were erased, and only theirs stays away', async () => {
+    const { sql } = database;
+    const [store, rows, scope] = [createAiStore(sql), createAiFindingRows(sql), await scopeOf('sentiment/test')];
+    const jobId = newId();
+    await sql`INSERT INTO ai_jobs ${sql({ id: jobId, owner_id: ownerId, survey_id: scope.surveyId, topic: scope.topic, request: {}, status: 'RUNNING' })}`;
+    const [erased, kept] = [newId(), newId()];
+    await rows.removeOfResponses([erased]);
+    await store.saveFindings(scope, jobId, [erased, kept].map((responseId) => ({ responseId, questionId: newId(), digest, finding: { sentiment: 'neutral' } })));
+    const left = async () => (await sql<{ id: string }[]>`SELECT response_id AS id FROM ai_findings WHERE survey_id = ${scope.surveyId}`).map(({ id }) => id);
+    assert.deepEqual(await left(), [kept]);
+    // As a process leaves it that ends between the two.
+    await sql`INSERT INTO ai_findings ${sql({ survey_id: scope.surveyId, topic: scope.topic, response_id: erased, question_id: newId(), digest, finding: {}, seen_by: jobId })}`;
+    assert.deepEqual(await rows.erasedWithFindings(), [erased]);
+  });
 });

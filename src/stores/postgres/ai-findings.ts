@@ -52,6 +52,11 @@ export function createAiFindingRows(sql: Sql) {
     /** With the notes that were taken on no other answers. Names of themes that nobody else has are forgotten by `forgetThemes`. */
     removeOfResponses: (responseIds: readonly string[]): Promise<void> =>
       withPostgres(async () => {
+        // Before anything else: who stores a batch looks for this afterwards, so one of the two drops what it says of them. A job that was cancelled may still have calls under way.
+        await sql`
+          INSERT INTO ai_erased_responses (response_id) SELECT DISTINCT unnest(${responseIds}::uuid[])
+          WHERE EXISTS (SELECT FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING')) OR EXISTS (SELECT FROM ai_jobs WHERE status IN ('COMPLETED', 'FAILED', 'CANCELLED') AND updated_at > now() - interval '1 hour')
+          ON CONFLICT DO NOTHING`;
         await sql`
           WITH gone AS (DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) AND note_id IS NULL RETURNING survey_id, topic, jsonb_exists(finding, 'themes') AS is_themed)
           INSERT INTO ai_theme_leftovers (survey_id, topic) SELECT DISTINCT survey_id, topic FROM gone WHERE is_themed ON CONFLICT DO NOTHING`;
@@ -64,6 +69,16 @@ export function createAiFindingRows(sql: Sql) {
           await tx`DELETE FROM ai_notes WHERE id = ANY(${notes.map(({ id }) => id)}::uuid[]) AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`;
         });
       }),
+
+    /** Which of these responses were erased not long ago. */
+    erasedOf: async (responseIds: readonly string[]): Promise<string[]> =>
+      (await sql<{ id: string }[]>`SELECT response_id AS id FROM ai_erased_responses WHERE response_id = ANY(${responseIds}::uuid[])`).map(({ id }) => id),
+
+    /** Responses that have findings although they were erased: who stored those ended before it looked. Forgets what was erased days ago. */
+    erasedWithFindings: async (): Promise<string[]> => {
+      await sql`DELETE FROM ai_erased_responses WHERE erased_at < now() - interval '2 days'`;
+      return (await sql<{ id: string }[]>`SELECT response_id AS id FROM ai_erased_responses erased WHERE EXISTS (SELECT FROM ai_findings found WHERE found.response_id = erased.response_id)`).map(({ id }) => id);
+    },
 
     /** Forgets names of themes that only deleted responses had. An analysis that is under way names themes before it stores them, and forgets what is left over at its end. */
     async forgetThemes(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { ProblemCode } from '../../errors.ts';
+import { createAiFindingRows } from './ai-findings.ts';
 import { createAiNotes } from './ai-notes.ts';
 import { createAiResults } from './ai-results.ts';
 import { createAiThemes } from './ai-themes.ts';
@@ -55,6 +56,7 @@ export function createAiStore(sql: Sql) {
   const columns = sql`id, owner_id AS "ownerId", survey_id AS "surveyId", topic, request, status, progress, error, claim`;
   const held = ({ id, claim }: Claimed) => sql`id = ${id} AND claim IS NOT DISTINCT FROM ${claim} AND status = 'RUNNING'`;
   const stale = () => new Date(Date.now() - staleMs);
+  const rows = createAiFindingRows(sql);
   return {
     ...createAiThemes(sql),
     ...createAiNotes(sql),
@@ -126,18 +128,20 @@ export function createAiStore(sql: Sql) {
       return new Map(rows.map(({ key, digest }) => [key, digest]));
     },
 
-    /** Of a deleted survey nothing is stored, and the notes that these findings name are taken back: whatever came later, nobody would erase. */
+    /** Of responses that were erased meanwhile nothing stays. Of a deleted survey nothing is stored, and the notes that these findings name are taken back: whatever came later, nobody would erase. */
     saveFindings: async ({ surveyId, topic }: Scope, jobId: string, findings: readonly AiFinding[]): Promise<void> => {
-      const rows = findings.map(({ responseId, questionId, digest, finding, noteId = null }) => ({
+      const stored = findings.map(({ responseId, questionId, digest, finding, noteId = null }) => ({
         survey_id: surveyId, topic, response_id: responseId, question_id: questionId, digest, finding: sql.json(finding as never), note_id: noteId, seen_by: jobId,
       }));
-      if (rows.length === 0) return;
+      if (stored.length === 0) return;
       await sql.begin(async (tx) => {
         // Under a lock that the deletion of a survey waits for.
         const isThere = (await tx`SELECT FROM surveys WHERE id = ${surveyId} AND deleted_at IS NULL FOR SHARE`).count > 0;
         if (!isThere) return void (await tx`DELETE FROM ai_notes WHERE id = ANY(${findings.flatMap(({ noteId }) => noteId ?? [])}::uuid[])`);
-        await tx`INSERT INTO ai_findings ${tx(rows)} ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE SET digest = excluded.digest, finding = excluded.finding, note_id = excluded.note_id, seen_by = excluded.seen_by`;
+        await tx`INSERT INTO ai_findings ${tx(stored)} ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE SET digest = excluded.digest, finding = excluded.finding, note_id = excluded.note_id, seen_by = excluded.seen_by`;
       });
+      const erased = await rows.erasedOf(findings.map(({ responseId }) => responseId));
+      if (erased.length > 0) await rows.removeOfResponses(erased);
     },
 
     /** Notes that a job met these answers again. */
