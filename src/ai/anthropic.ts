@@ -1,10 +1,9 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema';
-import { Problem } from '../errors.ts';
 import { callFailure } from './failures.ts';
 import { effortOf } from './models.ts';
 import type { ProviderOptions } from './openai.ts';
-import { countOf, type Completion, type CompletionRequest, type Provider } from './provider.ts';
+import { countOf, RefusedReply, type Completion, type CompletionRequest, type Provider } from './provider.ts';
 
 /** Provider B. */
 export function createAnthropic({ apiKey, baseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
@@ -35,7 +34,8 @@ async function complete(client: Anthropic, { model, system, turns, schema, maxOu
     },
     { signal },
   );
-  if (reply.stop_reason === 'refusal') throw new Problem('AI_PROVIDER_ERROR', 'The AI provider refused the content');
+  const tokens = { inputTokens: countOf(reply.usage?.input_tokens), outputTokens: countOf(reply.usage?.output_tokens) };
+  if (reply.stop_reason === 'refusal') throw new RefusedReply(tokens);
   const text = (reply.content ?? []).map((block) => (block.type === 'text' ? block.text : '')).join('');
-  return { text, inputTokens: countOf(reply.usage?.input_tokens), outputTokens: countOf(reply.usage?.output_tokens) };
+  return { text, ...tokens };
 }

@@ -5,7 +5,7 @@ import type { AiSwitch } from '../stores/postgres/ai-switch.ts';
 import type { AiUsageStore } from '../stores/postgres/ai-usage.ts';
 import type { Allowance, ProviderBudget } from '../stores/redis/provider-budget.ts';
 import { costOf } from './models.ts';
-import type { CompletionRequest, Provider } from './provider.ts';
+import { RefusedReply, type CompletionRequest, type Provider, type Tokens } from './provider.ts';
 
 /** Whose work a call is, and about which survey. */
 export interface Purpose {
@@ -45,11 +45,10 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
   const { budget, usage, surveys, log } = deps;
   const { account, purpose } = metered;
   const settle = (id: string, tokens: number) => budget.settle(account, { id, tokens }).catch((error: unknown) => log.debug({ err: error }, 'tokens of an AI call were not put right'));
-  const record = (id: string, request: CompletionRequest, tokens: { inputTokens: number; outputTokens: number } | undefined) => {
-    const { inputTokens = 0, outputTokens = 0 } = tokens ?? {};
+  const record = (id: string, request: CompletionRequest, { inputTokens, outputTokens, isFailed }: Tokens & { isFailed: boolean }) => {
     const call = { id, provider: provider.name, model: request.model, task: request.schemaName, userId: purpose.userId ?? null, surveyId: purpose.surveyId ?? null };
     return usage
-      .record({ ...call, isFailed: tokens === undefined, inputTokens, outputTokens, costUsd: costOf(request.model, { inputTokens, outputTokens }) })
+      .record({ ...call, isFailed, inputTokens, outputTokens, costUsd: costOf(request.model, { inputTokens, outputTokens }) })
       .catch((error: unknown) => log.warn({ err: error }, 'an AI call was not written down'));
   };
   return {
@@ -63,12 +62,14 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
       }
       try {
         const completion = await provider.complete(request);
-        await Promise.all([settle(id, completion.inputTokens + completion.outputTokens), record(id, request, completion)]);
+        await Promise.all([settle(id, completion.inputTokens + completion.outputTokens), record(id, request, { ...completion, isFailed: false })]);
         return completion;
       } catch (error) {
         if (error instanceof Problem && error.code === 'AI_RATE_LIMITED')
           await budget.hold(account, (error.retryAfterSeconds ?? 1) * 1000).catch((trouble: unknown) => log.debug({ err: trouble }, 'an AI provider is not held back'));
-        await Promise.all([settle(id, inputTokensOf(request)), record(id, request, undefined)]);
+        const counted = error instanceof RefusedReply ? error.tokens : undefined;
+        const taken = counted ? counted.inputTokens + counted.outputTokens : inputTokensOf(request);
+        await Promise.all([settle(id, taken), record(id, request, { ...(counted ?? { inputTokens: 0, outputTokens: 0 }), isFailed: true })]);
         throw error;
       }
     },

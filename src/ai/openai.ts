@@ -1,9 +1,8 @@
 import OpenAI, { AzureOpenAI } from 'openai';
 import type { ProviderName } from '../settings.ts';
-import { Problem } from '../errors.ts';
 import { callFailure } from './failures.ts';
 import { effortOf } from './models.ts';
-import { countOf, type Completion, type CompletionRequest, type Provider } from './provider.ts';
+import { countOf, RefusedReply, type Completion, type CompletionRequest, type Provider } from './provider.ts';
 
 const geminiBaseUrl = 'https://generativelanguage.googleapis.com/v1beta/openai/';
 /** The dated interface that first took JSON schemas for good. */
@@ -75,9 +74,10 @@ async function complete(name: ProviderName, client: OpenAI, { model, system, tur
     { signal },
   );
   const choice = reply.choices?.[0];
-  if (choice?.finish_reason === 'content_filter' || choice?.message?.refusal) throw new Problem('AI_PROVIDER_ERROR', 'The AI provider refused the content');
   const inputTokens = countOf(reply.usage?.prompt_tokens);
-  const content: unknown = choice?.message?.content;
   // Gemini counts its thoughts in the total alone.
-  return { text: typeof content === 'string' ? content : '', inputTokens, outputTokens: Math.max(countOf(reply.usage?.completion_tokens), countOf(reply.usage?.total_tokens) - inputTokens) };
+  const tokens = { inputTokens, outputTokens: Math.max(countOf(reply.usage?.completion_tokens), countOf(reply.usage?.total_tokens) - inputTokens) };
+  if (choice?.finish_reason === 'content_filter' || choice?.message?.refusal) throw new RefusedReply(tokens);
+  const content: unknown = choice?.message?.content;
+  return { text: typeof content === 'string' ? content : '', ...tokens };
 }

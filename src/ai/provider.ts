@@ -1,3 +1,4 @@
+import { Problem } from '../errors.ts';
 import type { ProviderName } from '../settings.ts';
 
 /** A schema as it travels: JSON Schema 2020-12. */
@@ -32,6 +33,19 @@ export interface Completion {
   text: string;
   inputTokens: number;
   outputTokens: number;
+}
+
+/** What a call took, as the provider counts it. */
+export type Tokens = Pick<Completion, 'inputTokens' | 'outputTokens'>;
+
+/** The provider refused the content, and wants to be paid for it all the same. */
+export class RefusedReply extends Problem {
+  readonly tokens: Tokens;
+
+  constructor(tokens: Tokens) {
+    super('AI_PROVIDER_ERROR', 'The AI provider refused the content');
+    this.tokens = tokens;
+  }
 }
 
 /** Replies that were good, for a while, so that the same is not asked twice. */
