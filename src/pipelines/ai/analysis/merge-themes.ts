@@ -46,7 +46,8 @@ async function decide(names: { settled: readonly string[]; fresh: readonly strin
   try {
     return (await ask(provider, mergeThemesTask(names), signal)).value;
   } catch (error) {
-    if (signal.aborted || !(error instanceof Problem)) throw error;
+    // Where AI is off, or the key does not work, the analysis fails as with any other call.
+    if (signal.aborted || !(error instanceof Problem) || (error.code !== 'AI_PROVIDER_ERROR' && error.code !== 'AI_RATE_LIMITED')) throw error;
     log.warn({ code: error.code }, 'themes that mean the same may have stayed apart');
     return undefined;
   }
