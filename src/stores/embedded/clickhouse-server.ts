@@ -4,7 +4,7 @@
  * service's processes share it, and because it can be killed and started again without them.
  */
 import { once } from 'node:events';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { keptSecret } from './host/kept-secret.ts';
@@ -12,28 +12,17 @@ import { openEngine } from './engine/engine.ts';
 import { createEngineServer } from './engine/http/server.ts';
 
 // Merges and long queries must not take the processor from who answers respondents. Threads inherit this, and the engine's come later.
-const niceness = constants.priority.PRIORITY_BELOW_NORMAL;
-setPriority(niceness);
-lowerSession();
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const [dir = '', port = '', memoryBytes = ''] = process.argv.slice(2);
 const spoolDir = join(dir, 'spool');
 rmSync(spoolDir, { recursive: true, force: true });
 mkdirSync(spoolDir, { recursive: true, mode: 0o700 });
 
-const engine = await openEngine({ dir: join(dir, 'data'), memoryBytes: Number(memoryBytes), niceness });
+const engine = await openEngine({ dir: join(dir, 'data'), memoryBytes: Number(memoryBytes) });
 const server = createEngineServer({ engine, password: keptSecret(dir), spoolDir });
 server.listen(Number(port), '127.0.0.1');
 await once(server, 'listening');
-
-/** Where the kernel shares the processors among sessions first, a process's priority counts only within its own: this is for the session. */
-function lowerSession(): void {
-  try {
-    writeFileSync('/proc/self/autogroup', String(niceness));
-  } catch {
-    // A kernel that does not share so.
-  }
-}
 
 const gracePeriodMs = 3_000;
 let isStopping = false;

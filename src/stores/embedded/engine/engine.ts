@@ -7,8 +7,6 @@ export interface EngineOptions {
   dir: string;
   /** Bound of the whole engine; one query may take half. */
   memoryBytes: number;
-  /** Of the threads of queries: where the engine may, it sets them to 0 by itself. */
-  niceness: number;
 }
 
 /** What a request sets for itself alone. */
@@ -54,11 +52,11 @@ const places = { read: 8, insert: 2, change: 2, kill: 1 };
  * parameters and the database are simply SET on it: a setting of one request cannot reach another one. (The engine's own binding of
  * parameters is not used: it lets only one such query run at a time.)
  */
-export async function openEngine({ dir, memoryBytes, niceness }: EngineOptions): Promise<Engine> {
+export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<Engine> {
   const root = new Session(dir, { connectionArgs: connectionArguments(memoryBytes) });
   await root.queryAsync(`CREATE DATABASE IF NOT EXISTS ${defaultDatabase} ENGINE = Atomic`);
   const lanes = { read: createLane(places.read), insert: createLane(places.insert), change: createLane(places.change), kill: createLane(places.kill) };
-  const defaults = [['max_memory_usage', String(Math.floor(memoryBytes / 2))], ['os_threads_nice_value_query', String(niceness)]] as const;
+  const defaults = [['max_memory_usage', String(Math.floor(memoryBytes / 2))]] as const;
   const running = new Set<Promise<unknown>>();
   let queries = 0;
 
