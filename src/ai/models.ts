@@ -40,9 +40,9 @@ interface Model extends Price {
 export type Effort = 'none' | 'low';
 
 /**
- * List prices for prompts of up to 100,000 tokens, without discounts, as read on 2026-11-21: OpenAI's "Pricing" and pages of single models
- * (developers.openai.com/api/docs/pricing), Anthropic's "Models & pricing" (platform.claude.com/docs/en/about-claude/pricing), Google's
- * "Gemini Developer API pricing" (ai.google.dev/gemini-api/docs/pricing); shut-downs by the three pages on deprecations.
+ * List prices for prompts of up to 100,000 tokens, without discounts, as gathered on 2026-11-21: Anthropic's and some of OpenAI's from their own
+ * pages, the others from price lists that quote the vendors. The pages to compare them with: developers.openai.com/api/docs/pricing,
+ * platform.claude.com/docs/en/about-claude/pricing, ai.google.dev/gemini-api/docs/pricing.
  */
 const models: Readonly<Record<string, Model>> = {
   'gpt-6.1-terra': { input: 1, output: 5, effort: 'low' },
