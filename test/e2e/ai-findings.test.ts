@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { createLog } from '../../src/log.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { openStores, type Stores } from '../../src/stores/stores.ts';
-import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
-import { adminClient, type Client } from '../support/client.ts';
+import type { Stores } from '../../src/stores/stores.ts';
+import type { AiProviderServer, SeenCall } from '../support/ai-provider.ts';
+import { startAiScene, type AiScene } from '../support/ai-scene.ts';
+import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type RunningService } from '../support/service.ts';
-import { sharedStores } from '../support/stores.ts';
+import { openStoresOf } from '../support/opened-stores.ts';
 
 const feelings = ['positive', 'negative', 'neutral', 'mixed'];
 const feelOf = (text: string) => feelings.find((feeling) => text.includes(feeling)) ?? 'neutral';
@@ -27,24 +25,18 @@ interface Given {
 }
 
 describe('findings of analyses, as filters and variables of analytics', () => {
-  let service: RunningService;
+  let scene: AiScene;
   let ai: AiProviderServer;
   let admin: Client;
   let stores: Stores;
   before(async () => {
-    const urls = await sharedStores();
-    ai = await startAiProvider();
-    service = await startService({ env: { ...ai.env, AI_BATCH_SIZE: '10', AI_BATCH_DELAY_MS: '0', AI_CACHE_ENABLED: 'false' } });
-    admin = await adminClient(service);
-    stores = await openStores({
-      urls: { redis: urls.redisUrl, redisJobs: urls.redisJobsUrl, postgres: urls.databaseUrl, clickhouse: [urls.clickhouseUrl] },
-      settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir: service.dataDir }, log: createLog('error'), metrics: createMetrics(),
-    });
+    scene = await startAiScene({ AI_BATCH_SIZE: '10' });
+    ({ ai, admin } = scene);
+    stores = await openStoresOf(scene.service);
   });
   after(async () => {
     await stores?.close();
-    await service?.stop();
-    await ai?.close();
+    await scene?.stop();
   });
   beforeEach(() => {
     ai.calls.length = 0;
@@ -111,7 +103,7 @@ describe('findings of analyses, as filters and variables of analytics', () => {
     const idsIn = async (filters: string[], format: string): Promise<string[]> => {
       const { exportId } = (await admin.call('POST', `/exports/surveys/${survey.id}`, { body: { format, filters } })).body.data;
       await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'), 30_000);
-      const text = await (await fetch(`${service.base}/exports/${exportId}/download`, { headers: { authorization: `Bearer ${admin.token}` } })).text();
+      const text = await (await fetch(`${scene.service.base}/exports/${exportId}/download`, { headers: { authorization: `Bearer ${admin.token}` } })).text();
       return format === 'JSON' ? JSON.parse(text).map(({ id }: { id: string }) => id).sort() : text.split('\r\n').slice(1, -1).map((line) => line.slice(0, 36)).sort();
     };
     const feeling = (questionId: string | undefined, wanted: string): string[] =>

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { createLog } from '../../src/log.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { openStores, type Stores } from '../../src/stores/stores.ts';
-import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
-import { adminClient, type Client } from '../support/client.ts';
+import type { Stores } from '../../src/stores/stores.ts';
+import type { AiProviderServer, SeenCall } from '../support/ai-provider.ts';
+import { startAiScene, type AiScene } from '../support/ai-scene.ts';
+import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type RunningService } from '../support/service.ts';
-import { sharedStores } from '../support/stores.ts';
+import { openStoresOf } from '../support/opened-stores.ts';
 
 interface Theme {
   name: string;
@@ -32,24 +30,18 @@ function judging(groups: readonly (readonly string[])[]) {
 }
 
 describe('themes of many answers', () => {
-  let service: RunningService;
+  let scene: AiScene;
   let ai: AiProviderServer;
   let admin: Client;
   let stores: Stores;
   before(async () => {
-    const urls = await sharedStores();
-    ai = await startAiProvider();
-    service = await startService({ env: { ...ai.env, AI_BATCH_SIZE: '5', AI_BATCH_DELAY_MS: '0', AI_CACHE_ENABLED: 'false', OPENAI_RPM: '100000', OPENAI_TPM: '1000000000' } });
-    admin = await adminClient(service);
-    stores = await openStores({
-      urls: { redis: urls.redisUrl, redisJobs: urls.redisJobsUrl, postgres: urls.databaseUrl, clickhouse: [urls.clickhouseUrl] },
-      settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir: service.dataDir }, log: createLog('error'), metrics: createMetrics(),
-    });
+    scene = await startAiScene({ AI_BATCH_SIZE: '5' });
+    ({ ai, admin } = scene);
+    stores = await openStoresOf(scene.service);
   });
   after(async () => {
     await stores?.close();
-    await service?.stop();
-    await ai?.close();
+    await scene?.stop();
   });
   beforeEach(() => {
     ai.calls.length = 0;

@@ -1,0 +1,14 @@
+import { createLog } from '../../src/log.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { openStores, type Stores } from '../../src/stores/stores.ts';
+import type { RunningService } from './service.ts';
+import { sharedStores } from './stores.ts';
+
+/** The stores of a service that runs on the shared ones, to look into them or to put something there; close them before it stops. */
+export async function openStoresOf({ dataDir }: Pick<RunningService, 'dataDir'>): Promise<Stores> {
+  const { redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl } = await sharedStores();
+  return openStores({
+    urls: { redis: redisUrl, redisJobs: redisJobsUrl, postgres: databaseUrl, clickhouse: [clickhouseUrl] },
+    settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir }, log: createLog('error'), metrics: createMetrics(),
+  });
+}
