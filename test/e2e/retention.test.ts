@@ -8,13 +8,13 @@ import { createErasing } from '../../src/actors/erasing.ts';
 import { createReading } from '../../src/actors/reading.ts';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
-import { createMetrics } from '../../src/metrics.ts';
 import { createAudit } from '../../src/stores/postgres/audit.ts';
 import { retentionRules } from '../../src/stores/postgres/retention.ts';
-import { openStores, type Stores } from '../../src/stores/stores.ts';
+import type { Stores } from '../../src/stores/stores.ts';
 import { createUploads } from '../../src/stores/uploads.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { openStoresOf } from '../support/opened-stores.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
@@ -37,13 +37,10 @@ describe('what must not be kept', () => {
   let admin: Client;
   let stores: Stores;
   before(async () => {
-    const urls = await sharedStores();
+    await sharedStores();
     service = await startService();
     admin = await adminClient(service);
-    stores = await openStores({
-      urls: { redis: urls.redisUrl, redisJobs: urls.redisJobsUrl, postgres: urls.databaseUrl, clickhouse: [urls.clickhouseUrl] },
-      settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir: service.dataDir }, log: createLog('error'), metrics: createMetrics(),
-    });
+    stores = await openStoresOf(service);
   });
   after(async () => {
     await stores.close();
