@@ -15,13 +15,13 @@ const tooLong = 'So many answers could not be gone through in time';
 export function createFewAtOnce(sql: Sql, { atOnce = 2, mostMs = 20_000 }: FewAtOnceOptions = {}) {
   const gate = createGate({ atOnce, waiting: 1000, retryAfterSeconds: 5, refusal: tooLong });
   return <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
-    const end = Date.now() + mostMs;
+    const end = performance.now() + mostMs;
     const read = () =>
       gate.run(async () => {
-        const leftMs = end - Date.now();
+        const leftMs = end - performance.now();
         if (leftMs <= 0) throw unavailable(tooLong, 5);
         return sql.begin(async (tx) => {
-          await tx`SELECT set_config('statement_timeout', ${String(leftMs)}, true)`;
+          await tx`SELECT set_config('statement_timeout', ${String(Math.ceil(leftMs))}, true)`;
           return work(tx);
         }) as Promise<T>;
       });
