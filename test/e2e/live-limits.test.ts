@@ -140,6 +140,21 @@ describe('live streams at their limits', () => {
     assert.ok(texted.every((count) => count().lagged >= 1), 'each was told that it lags');
     for (const reader of readers) reader.close();
   });
+
+  it('hold little for quiet event streams that nobody reads, and let no caller open more of them than its calls a minute', async () => {
+    const survey = await admin.create('/surveys', { title: 'Vanished', status: 'ACTIVE' });
+    const { key } = await admin.create('/api-keys', { name: 'many streams', role: 'ADMIN', requestsPerMinute: 600 });
+    const openSome = (count: number) => Promise.all(Array.from({ length: count }, () => openStalledEvents(service, key, survey.id)));
+    const streams = await openSome(100);
+    const before = residentBytes(service.pid);
+    for (let n = 0; n < 5; n += 1) streams.push(...(await openSome(100)));
+    const grown = (residentBytes(service.pid) - before) / 500;
+    assert.ok(grown < 100 * 1024, `${Math.round(grown / 1024)} KiB a stream`);
+    const refused = await fetch(`${service.base}/surveys/${survey.id}/live`, { headers: { authorization: `Bearer ${key}` } });
+    assert.equal(refused.status, 429, await refused.text());
+    for (const stream of streams) stream.close();
+    await eventually(async () => assert.match(await (await fetch(`${service.origin}/metrics`)).text(), /live_connections\{[^}]*sse[^}]*\} \d$/m));
+  });
 });
 
 /** A reset may overtake the close frame while the client is still sending. */

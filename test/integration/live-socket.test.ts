@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import uWS, { type us_listen_socket } from 'uWebSockets.js';
 import { WebSocket } from 'ws';
 import type { Member } from '../../src/http/live/hub.ts';
+import { frameOf } from '../../src/http/live/outlet.ts';
 import { addLiveSocket, type SocketDeps } from '../../src/http/live/socket.ts';
 import type { Principal } from '../../src/http/principal.ts';
 import { createLog } from '../../src/log.ts';
@@ -56,6 +57,16 @@ describe('the live socket', () => {
       socket.once('error', reject);
     });
 
+  /** Shakes hands like a WebSocket, and then is as good as dead: the connection stands, but nobody answers. */
+  const openDead = () => {
+    const socket = connect({ host: '127.0.0.1', port });
+    let heard = Buffer.alloc(0);
+    socket.on('data', (chunk) => (heard = Buffer.concat([heard, chunk])));
+    const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    socket.write('GET /live?ticket=t HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: survey.v1\r\n\r\n');
+    return { ended, heard: () => heard };
+  };
+
   const refusal = (query: string, { protocol = 'survey.v1', headers = {} }: { protocol?: string; headers?: Record<string, string> } = {}): Promise<{ status: number | undefined; headers: Record<string, unknown>; body: any }> =>
     new Promise((resolve, reject) => {
       const socket = new WebSocket(`ws://127.0.0.1:${port}/live${query}`, protocol, { headers });
@@ -98,21 +109,26 @@ describe('the live socket', () => {
   it('gives up a peer that no longer answers pings, and keeps one that does', async () => {
     connected.length = 0;
     const quiet = await open();
-    const gone = connect({ host: '127.0.0.1', port });
-    let heard = Buffer.alloc(0);
-    gone.on('data', (chunk) => (heard = Buffer.concat([heard, chunk])));
-    const ended = new Promise<void>((resolve) => gone.once('close', () => resolve()));
-    // Shakes hands like a WebSocket, and then is as good as dead: the connection stands, but nobody answers.
-    gone.write('GET /live?ticket=t HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: survey.v1\r\n\r\n');
+    const gone = openDead();
     await eventually(() => assert.equal(members.size, 2));
-    await ended;
-    assert.ok(heard.includes(Buffer.from([0x89, 0x00])), 'it was pinged first');
+    await gone.ended;
+    assert.ok(gone.heard().includes(Buffer.from([0x89, 0x00])), 'it was pinged first');
     await eventually(() => assert.equal(members.size, 1), 2000);
     // Longer than the time-out has passed for both.
     assert.equal(quiet.readyState, WebSocket.OPEN);
     quiet.close();
     await eventually(() => assert.equal(members.size, 0));
     assert.deepEqual(connected, ['websocket 1', 'websocket 1', 'websocket -1', 'websocket -1']);
+  });
+
+  it('gives up a peer that answers no pings however much it is sent', async () => {
+    const gone = openDead();
+    await eventually(() => assert.equal(members.size, 1));
+    const [member] = members;
+    const timer = setInterval(() => member?.session.tell(frameOf('news', { at: Date.now() })), 100);
+    await gone.ended.finally(() => clearInterval(timer));
+    assert.ok(gone.heard().includes('"type":"news"'));
+    await eventually(() => assert.equal(members.size, 0));
   });
 
   it('lets pages of its own origin and of those that are named connect, and no others', async () => {

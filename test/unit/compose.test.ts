@@ -15,3 +15,11 @@ test('docker-compose.yml passes all roles the settings of uploads, and no name t
   assert.deepEqual(uploads.filter((name) => !shared.includes(name)), []);
   assert.deepEqual(shared.filter((name) => !settings.includes(`  ${name}:`)), []);
 });
+
+test('docker-compose.yml gives up vanished clients as soon as the README says', () => {
+  const readme = readFileSync(assetPath('README.md'), 'utf8');
+  const [, named] = /`net\.ipv4\.tcp_retries2=(\d+)`/.exec(readme) ?? [];
+  const [, set] = /^ {2}http:[\s\S]*?net\.ipv4\.tcp_retries2: "(\d+)"[\s\S]*?^ {2}ingest:/m.exec(compose) ?? [];
+  assert.ok(named !== undefined);
+  assert.equal(set, named);
+});

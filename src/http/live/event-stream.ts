@@ -2,6 +2,7 @@ import type { Metrics } from '../../metrics.ts';
 import type { Principal } from '../principal.ts';
 import type { OpenBody } from '../reply.ts';
 import type { Hub, Member } from './hub.ts';
+import { liveLimits } from './live-limits.ts';
 import type { Frame, Outlet } from './outlet.ts';
 import { createSession, type Session, type SessionDeps } from './session.ts';
 
@@ -13,8 +14,11 @@ export interface EventStreamDeps extends SessionDeps {
 
 /** The server cuts a quiet connection after about ten seconds, so there is a sign of life more often. */
 const heartbeatMs = 5000;
-/** A client that takes nothing for so long has gone. */
-const stalledAtMostMs = 60_000;
+/**
+ * What the system has taken counts as taken by the client: uWS tells neither what is unacknowledged nor the client's port, by which the system
+ * could be asked. So a vanished client's quiet stream, for which heartbeats never fill the socket, ends when the system gives the connection up.
+ */
+const stalledAtMostMs = liveLimits.stalledSeconds * 1000;
 
 /** Server-sent events over an open body; gives its session. It ends with the last subscription. */
 export function openEventStream(deps: EventStreamDeps, principal: Principal, body: OpenBody): Session {

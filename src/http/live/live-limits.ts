@@ -9,6 +9,8 @@ export const liveLimits = {
   refused: 500,
   /** Without any sign of life; uWS takes 0 or 8–960 and ends the process on anything else. */
   idleSeconds: 60,
+  /** An event stream whose client takes nothing for so long is cut off. */
+  stalledSeconds: 60,
   /** How often rights are looked at again without any news. */
   checkSeconds: 20,
   /** Clients come back spread over so long after a stop, not all at once. */

@@ -1,6 +1,6 @@
 import { liveLimits } from '../live/live-limits.ts';
 
-const { subscriptions, frameBytes, burst, perSecond, refused, idleSeconds, checkSeconds, reconnectWithinMs } = liveLimits;
+const { subscriptions, frameBytes, burst, perSecond, refused, idleSeconds, stalledSeconds, checkSeconds, reconnectWithinMs } = liveLimits;
 
 /** How live streams are used, from the ticket to coming back. */
 export function liveText(): string {
@@ -38,6 +38,8 @@ export function liveText(): string {
     '### Server-sent events',
     '`GET /surveys/{id}/live?channels=responses,status` with the usual `Authorization`. Events are named after the `type` of their message; a response’s cursor is its `id`, so that `Last-Event-ID` (or `?after=`) goes on behind it. Comments come every five ' +
       'seconds while it is quiet. On a stop the stream ends after a `retry` of its own for each client.',
+    `A stream whose client takes nothing of what is sent for ${stalledSeconds} seconds is cut off. A client that is gone from the network without a word takes nothing either, but of a quiet stream so little is sent that only the system ` +
+      'of the service notices, by what nobody acknowledges: on Linux after a quarter of an hour, or as its setting `net.ipv4.tcp_retries2` says. Where that matters, use the WebSocket: it must answer pings.',
   ].join('\n\n');
 }
 
