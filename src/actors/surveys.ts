@@ -1,11 +1,11 @@
 import { createActor, type ActorRefFrom } from 'xstate';
 import { compileSurvey, type CompiledSurvey } from '../domain/answers.ts';
 import type { SurveyStatus, SurveyWithQuestions } from '../domain/survey.ts';
-import { conflict } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Intake } from '../stores/redis/intake.ts';
 import type { SurveyChange, SurveyStore } from '../stores/postgres/surveys.ts';
+import { createAnonymity } from './anonymity.ts';
 import { moveSurvey } from './lifecycle.ts';
 import { packSurvey, unpackSurvey, type PackedSurvey } from './packed-survey.ts';
 import { contextOf, stateOf, surveyMachine, type SurveyEvent } from './survey-machine.ts';
@@ -157,13 +157,12 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     return survey;
   };
 
+  const saveWithAnonymity = createAnonymity({ ...deps, change, announce });
+
   const move = async (surveyId: string, event: SurveyEvent, edit: (current: SurveyWithQuestions) => SurveyWithQuestions = (current) => current): Promise<SurveyWithQuestions> => {
     const counts = await deps.intake.counts(surveyId).catch(() => undefined);
-    let isMadeAnonymous = false;
-    const moved = await change(surveyId, async (current) => {
+    return saveWithAnonymity(surveyId, (current) => {
       const edited = edit(current);
-      isMadeAnonymous = edited.isAnonymous && !current.isAnonymous;
-      if (isMadeAnonymous) await assertUnanswered(surveyId);
       const isFull = edited.responseQuota !== null && counts !== undefined && counts.completed >= edited.responseQuota;
       if (event.type === 'QUOTA_FILLED' && counts !== undefined && !isFull) return undefined;
       const nowMs = deps.now();
@@ -172,27 +171,6 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
       if (!result.isChanged && edited === current) return undefined;
       return { survey: result.survey, isWordingChanged: edited.title !== current.title || edited.description !== current.description, events: result.events };
     });
-    if (isMadeAnonymous) await confirmAnonymity(moved);
-    return moved;
-  };
-
-  const assertUnanswered = async (surveyId: string): Promise<void> => {
-    const { total } = (await deps.intake.counts(surveyId)) ?? (await deps.countResponses(surveyId));
-    if (total > 0) throw conflict('HAS_RESPONSES', 'The survey has responses, which may name their respondents: delete them first, or make a copy of the survey anonymous');
-  };
-
-  /**
-   * Until the intake knows the new revision it takes submissions with a respondent, so the responses are counted again once it does.
-   * Where there are any, or nobody can say, the survey is as it was in this respect.
-   */
-  const confirmAnonymity = async (survey: SurveyWithQuestions): Promise<void> => {
-    try {
-      await announce(survey);
-      await assertUnanswered(survey.id);
-    } catch (error) {
-      await change(survey.id, (current) => ({ survey: { ...current, isAnonymous: false }, isWordingChanged: false }));
-      throw error;
-    }
   };
 
   /** Packs what nobody asks for at the moment, and lets go of what nobody has asked for in a long time. */
