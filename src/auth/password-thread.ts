@@ -1,12 +1,12 @@
 import { hashSync, verifySync } from '@node-rs/argon2';
-import { readlinkSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
-import type { HashReply, HashRequest } from './password-hasher.ts';
+import type { SideReply, SideRequest } from '../side-thread.ts';
+import { stepBack } from '../step-back.ts';
+import type { HashRequest } from './password-hasher.ts';
 
 // The body of the hasher's thread.
 stepBack();
-parentPort?.on('message', ({ id, ...request }: HashRequest & { id: number }) => {
+parentPort?.on('message', ({ id, request }: SideRequest<HashRequest>) => {
   const startedAt = performance.now();
   parentPort?.postMessage(answer(id, request));
   rest(Math.min(longestRestMs, 2 * (performance.now() - startedAt)));
@@ -24,20 +24,10 @@ function rest(ms: number): void {
   Atomics.wait(never, 0, 0, ms);
 }
 
-function answer(id: number, request: HashRequest): HashReply {
+function answer(id: number, request: HashRequest): SideReply<string | boolean> {
   try {
     return { id, result: request.kind === 'hash' ? hashSync(request.password, request.cost) : verifySync(request.stored, request.password) };
   } catch (error) {
     return { id, error: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-/** On Linux a thread has a priority of its own, under its own number; elsewhere it keeps that of the process. */
-function stepBack(): void {
-  try {
-    const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
-    if (Number.isSafeInteger(thread) && thread !== process.pid) setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {
-    // No such system, or not allowed: sign-ins then compete like everything else.
   }
 }

@@ -61,7 +61,7 @@ describe('an analysis of many answers', () => {
       await postgres.sql`INSERT INTO ai_jobs ${postgres.sql({ id: job.id, owner_id: ownerId, survey_id: survey.id, topic: job.topic, request: postgres.sql.json(job.request), status: 'RUNNING' })}`;
       asked.clear();
       ai.calls.length = 0;
-      const deps = { store, responses: responses.responses, batchSize, batchDelayMs: 0, batchesAtOnce, openAnonymiser: undefined, newId: () => newId(), log: createLog('error') };
+      const deps = { store, responses: responses.responses, batchSize, batchDelayMs: 0, batchesAtOnce, anonymiseAll: undefined, newId: () => newId(), log: createLog('error') };
       const { signal } = new AbortController();
       const conclusion = await analyse(deps, { job, type, survey: withQuestions, provider, signal }).catch(async (error: unknown) => {
         await real.fail(job, { code: 'INTERNAL_ERROR', message: 'failed' });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { analysisTypes } from '../../src/ai/analyses.ts';
-import { createAnonymiser, type Anonymise } from '../../src/ai/anonymise.ts';
+import { createAnonymiser } from '../../src/ai/anonymise.ts';
+import type { AnonymiseAll } from '../../src/ai/anonymiser.ts';
 import type { Provider } from '../../src/ai/provider.ts';
 import type { Question, SurveyWithQuestions } from '../../src/domain/survey.ts';
 import { Problem } from '../../src/errors.ts';
@@ -12,25 +13,21 @@ const secret = 'ann.lee@example.org';
 const texts = [`first ${secret}`, `second ${secret}`, `third ${secret}`];
 const reason = 'Answers could not be made anonymous, so they were not sent';
 
-/** Anonymises two answers, then breaks as a library would: with the text in its words. */
-function breakingAnonymiser(): Anonymise {
-  let calls = 0;
-  return (text) => {
-    calls += 1;
-    if (calls > 2) throw new TypeError(`cannot read "${text}"`);
-    return createAnonymiser(() => [])(text);
-  };
-}
+const working: AnonymiseAll = async (texts) => texts.map(createAnonymiser(() => []));
 
-const openers: Readonly<Record<string, () => Promise<Anonymise>>> = {
-  'breaks at an answer': async () => breakingAnonymiser(),
+const broken: Readonly<Record<string, AnonymiseAll>> = {
+  // As a library would: with the text in its words.
+  'breaks at an answer': async (texts) => {
+    throw new TypeError(`cannot read "${texts[2]}"`);
+  },
   'cannot be loaded': async () => {
     throw new Error(`no module for ${secret}`);
   },
+  'gives back too few': async (texts) => (await working(texts)).slice(1),
 };
 
 /** A job on a survey with three answers; records every call of a store and of the provider by its name. */
-function scene(analysisType: string, openAnonymiser: AiJobsDeps['openAnonymiser']) {
+function scene(analysisType: string, anonymiseAll: AiJobsDeps['anonymiseAll']) {
   const called: string[] = [];
   const logged: unknown[] = [];
   const recorder = <T extends object>(known: T) => new Proxy(known, {
@@ -54,7 +51,7 @@ function scene(analysisType: string, openAnonymiser: AiJobsDeps['openAnonymiser'
   const handlers: ((payload: { aiJobId: string }) => Promise<void>)[] = [];
   const keep = (...words: unknown[]) => void logged.push(...words);
   const deps = {
-    store, batchSize: 50, batchDelayMs: 0, openAnonymiser, surveys: { load: async () => survey }, settled: async () => {}, tell: () => {}, now: Date.now, newId: () => 'n', providers: { pick: async () => provider },
+    store, batchSize: 50, batchDelayMs: 0, anonymiseAll, surveys: { load: async () => survey }, settled: async () => {}, tell: () => {}, now: Date.now, newId: () => 'n', providers: { pick: async () => provider },
     responses: { stream, countOf: async () => new Map() }, findings: recorder({}), workers: { work: (_queue: string, handler: (typeof handlers)[number]) => void handlers.push(handler) }, log: { error: keep, warn: keep, info: keep, debug: keep },
   } as unknown as AiJobsDeps;
   startAiJobs(deps);
@@ -62,10 +59,10 @@ function scene(analysisType: string, openAnonymiser: AiJobsDeps['openAnonymiser'
 }
 
 describe('answers that cannot be made anonymous', () => {
-  for (const [how, open] of Object.entries(openers))
+  for (const [how, anonymiseAll] of Object.entries(broken))
     for (const analysisType of analysisTypes)
       it(`end ${analysisType} with a clear reason, with no call made and nothing stored, where the anonymiser ${how}`, async () => {
-        const { run, called, logged, failed } = scene(analysisType, open);
+        const { run, called, logged, failed } = scene(analysisType, anonymiseAll);
         await run();
         assert.deepEqual(failed, [{ code: 'INTERNAL_ERROR', message: reason }]);
         assert.deepEqual(called, []);
@@ -74,20 +71,20 @@ describe('answers that cannot be made anonymous', () => {
       });
 
   it('would have been sent by the same scene with an anonymiser that works', async () => {
-    const { run, called, failed } = scene('sentiment', async () => createAnonymiser(() => []));
+    const { run, called, failed } = scene('sentiment', working);
     await run();
     assert.deepEqual([called, failed], [['complete'], [{ code: 'AI_PROVIDER_ERROR', message: 'The AI provider failed' }]]);
   });
 
   it('are not sent as they are either where a job is cancelled meanwhile', async () => {
     const cancelled = new AbortController();
-    const open = async (): Promise<Anonymise> => () => {
+    const anonymiseAll: AnonymiseAll = async () => {
       cancelled.abort(new Error('cancelled'));
-      return 'text';
+      return ['text', 'text'];
     };
     const answer = { responseId: 'r', questionId: 'q', question: 'Why?', text: secret, digest: Buffer.alloc(16) };
     const logged: unknown[] = [];
-    await assert.rejects(sentAnswers({ openAnonymiser: open, log: { error: (words: unknown) => void logged.push(words) } }, [answer, answer], cancelled.signal), /cancelled/);
+    await assert.rejects(sentAnswers({ anonymiseAll, log: { error: (words: unknown) => void logged.push(words) } }, [answer, answer], cancelled.signal), /cancelled/);
     assert.deepEqual(logged, []);
   });
 });

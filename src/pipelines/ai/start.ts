@@ -1,5 +1,5 @@
 import { createAi } from '../../ai/ai.ts';
-import { openAnonymiser } from '../../ai/anonymise.ts';
+import { createAnonymiserThread } from '../../ai/anonymiser.ts';
 import { newId } from '../../ids.ts';
 import { createAiSettingsStore } from '../../stores/postgres/ai-settings.ts';
 import { createAiStore } from '../../stores/postgres/ai.ts';
@@ -19,6 +19,6 @@ export function startAi({ settings, stores, core, secrets, workers, log }: Pick<
   return startAiJobs({
     store: createAiStore(stores.sql), surveys: stores.surveys, responses: stores.responses, translations: stores.translations, totals: stores.totals, findings: stores.findings,
     reports, suggestions, actors: core.actors, settled: core.reading.settled, providers, workers, log, batchSize, batchDelayMs, batchesAtOnce,
-    isAnonymising, openAnonymiser: isAnonymising ? openAnonymiser : undefined, tell: stores.liveNews.publishJobProgress, now: core.now, newId: () => newId(), sweepOthers: async () => void (await Promise.all([usage.sweep(), conversations.sweep(), suggestions.sweep(), reports.sweep()])),
+    isAnonymising, anonymiseAll: isAnonymising ? createAnonymiserThread() : undefined, tell: stores.liveNews.publishJobProgress, now: core.now, newId: () => newId(), sweepOthers: async () => void (await Promise.all([usage.sweep(), conversations.sweep(), suggestions.sweep(), reports.sweep()])),
   });
 }

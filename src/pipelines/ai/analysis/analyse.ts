@@ -20,7 +20,7 @@ export interface AnalyseDeps {
   batchDelayMs: number;
   /** Calls that are under way together. */
   batchesAtOnce: number;
-  openAnonymiser: SentAnswersDeps['openAnonymiser'];
+  anonymiseAll: SentAnswersDeps['anonymiseAll'];
   newId(): string;
   log: MergeDeps['log'] & SentAnswersDeps['log'];
 }

@@ -1,29 +1,27 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import type { SentAnswer } from '../../../ai/analyses.ts';
-import type { Anonymise } from '../../../ai/anonymise.ts';
+import type { AnonymiseAll } from '../../../ai/anonymiser.ts';
 import { Problem } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import { longestAnswer } from './batches.ts';
 import type { OpenAnswer } from './open-answers.ts';
 
 export interface SentAnswersDeps {
-  /** Gives one for the answers of one call. Undefined: answers are sent as they were written. */
-  openAnonymiser: (() => Promise<Anonymise>) | undefined;
+  /** For the answers of one call. Undefined: answers are sent as they were written. */
+  anonymiseAll: AnonymiseAll | undefined;
   log: Pick<Log, 'error'>;
 }
 
 /** Answers as a provider may see them. Whatever goes wrong here ends the job, and nothing of the batch is sent or stored. */
-export async function sentAnswers({ openAnonymiser, log }: SentAnswersDeps, batch: readonly OpenAnswer[], signal: AbortSignal): Promise<SentAnswer[]> {
+export async function sentAnswers({ anonymiseAll, log }: SentAnswersDeps, batch: readonly OpenAnswer[], signal: AbortSignal): Promise<SentAnswer[]> {
   try {
-    const anonymise: Anonymise = openAnonymiser ? await openAnonymiser() : (text) => text;
-    const sent: SentAnswer[] = [];
-    for (const { question, text } of batch) {
-      sent.push({ question, text: anonymise(text).slice(0, longestAnswer) });
-      // Looking for names takes milliseconds: others have their turn between two answers.
-      await turn();
-      signal.throwIfAborted();
-    }
-    return sent;
+    const texts = batch.map(({ text }) => text);
+    const masked = anonymiseAll ? await anonymiseAll(texts) : texts;
+    signal.throwIfAborted();
+    return batch.map(({ question }, index) => {
+      const text = masked[index];
+      if (text === undefined) throw new Error('an answer came back as nothing');
+      return { question, text: text.slice(0, longestAnswer) };
+    });
   } catch (error) {
     signal.throwIfAborted();
     // Its words may quote the answer.
