@@ -1,5 +1,5 @@
 import type { DescribedRoute } from './reference/described-route.ts';
-import { examples } from './reference/examples.ts';
+import { examples, namedExamples } from './reference/examples.ts';
 import { parametersOf } from './reference/parameters.ts';
 import { livePath } from './reference/live-path.ts';
 import { describeSettings } from './reference/question-settings.ts';
@@ -116,8 +116,9 @@ function rightText(access: Access): string | undefined {
 
 function requestBodyOf(route: DescribedRoute, book: SchemaBook): JsonSchema | undefined {
   if (!route.body) return route.bodyKind === 'stream' ? { required: true, description: 'The file itself, with its Content-Type.', content: { '*/*': {} } } : undefined;
-  const example = examples[`${route.method} ${route.path}`];
-  return { required: route.isBodyOptional !== true, content: { 'application/json': { schema: book.body(route.body), ...(example !== undefined && { example }) } } };
+  const name = `${route.method} ${route.path}`;
+  const [example, several] = [examples[name], namedExamples[name]];
+  return { required: route.isBodyOptional !== true, content: { 'application/json': { schema: book.body(route.body), ...(example !== undefined && { example }), ...(several && { examples: several }) } } };
 }
 
 const webhookHeaders = {

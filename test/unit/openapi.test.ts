@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { questionTypeNames, registry } from '../../src/domain/questions/registry.ts';
 import { problemTable } from '../../src/errors.ts';
 import { createOpenApi } from '../../src/http/openapi.ts';
-import { examples } from '../../src/http/reference/examples.ts';
+import { examples, namedExamples } from '../../src/http/reference/examples.ts';
 import { createSchemaBook, emit } from '../../src/http/reference/schema-book.ts';
 import { tagTexts } from '../../src/http/reference/text.ts';
 import { created, route, type Route } from '../../src/http/route.ts';
@@ -165,8 +165,10 @@ describe('the OpenAPI document', () => {
   });
 
   it('gives an example of every body', () => {
-    const without = operations.filter(({ operation }) => operation.requestBody?.content['application/json'] && operation.requestBody.content['application/json'].example === undefined).map(({ name }) => name);
-    assert.deepEqual(without, []);
+    const bodies = operations.flatMap(({ name, operation }) => (operation.requestBody?.content['application/json'] ? [{ name, body: operation.requestBody.content['application/json'] }] : []));
+    assert.deepEqual(bodies.filter(({ body }) => (body.example === undefined) === (body.examples === undefined)).map(({ name }) => name), []);
+    const crosstab = bodies.find(({ name }) => name.endsWith('/crosstab'))?.body.examples;
+    assert.deepEqual(['weightQuestionId', 'weightMetadataKey', 'banner', 'significance', 'correction', 'filters'].filter((field) => !JSON.stringify(crosstab).includes(`"${field}"`)), []);
   });
 
   it('names every setting of a question, for the types that have it, in what is sent and in what is shown', () => {
@@ -193,7 +195,8 @@ describe('the OpenAPI document', () => {
   });
 
   it('gives examples that the service would take', () => {
-    for (const [name, example] of Object.entries(examples)) {
+    const named = Object.entries(namedExamples).flatMap(([name, several]) => Object.values(several).map(({ value }): [string, unknown] => [name, value]));
+    for (const [name, example] of [...Object.entries(examples), ...named]) {
       const body = api.find(({ method, path }) => `${method} ${path}` === name)?.body;
       assert.ok(body, `${name} takes a body`);
       const result = body.safeParse(example);

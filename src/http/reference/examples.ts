@@ -1,6 +1,6 @@
-const [first, second, third] = ['0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d10', '0192f0c1-2b7b-7d02-8a11-5c0e9f7d2b44', '0192f0c1-2b7c-7f5a-9b02-6a1d4e3c8f55'];
+const [first, second, third, fourth] = ['0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d10', '0192f0c1-2b7b-7d02-8a11-5c0e9f7d2b44', '0192f0c1-2b7c-7f5a-9b02-6a1d4e3c8f55', '0192f0c1-2b7d-7a90-8c3b-1e5f7a2d9c66'];
 
-/** Bodies to begin with, by method and path: one for every call that takes a body. */
+/** Bodies to begin with, by method and path: one for every call that takes a body and is not among `namedExamples`. */
 export const examples: Readonly<Record<string, unknown>> = {
   'POST /auth/login': { email: 'admin@localhost', password: 'the password printed at the first start' },
   'POST /surveys': { title: 'How was your stay?', description: 'Five short questions', responseQuota: 500, endsAt: '2027-01-31T23:00:00.000Z' },
@@ -11,7 +11,6 @@ export const examples: Readonly<Record<string, unknown>> = {
     answers: [{ questionId: first, numberValue: 9 }, { questionId: second, textValue: 'Breakfast' }],
     startedAt: '2026-01-15T09:30:00.000Z', language: 'en',
   },
-  'POST /analytics/surveys/{surveyId}/crosstab': { questionId1: first, questionId2: third, isComplete: true },
   'POST /auth/refresh': { refreshToken: 'the refresh token of the last reply' },
   'POST /auth/logout': { refreshToken: 'the refresh token of the last reply' },
   'POST /auth/password': { currentPassword: 'the one so far', newPassword: 'a good long password' },
@@ -36,4 +35,17 @@ export const examples: Readonly<Record<string, unknown>> = {
   'POST /ai/surveys/{id}/translate': { languages: ['de', 'fr'] },
   'POST /ai/questions/{questionId}/optimize': { provider: 'openai' },
   'PUT /ai/settings/{provider}': { apiKey: 'the-key-of-the-provider', models: { high: 'name-of-a-large-model', low: 'name-of-a-small-model' } },
+};
+
+/** Several bodies of calls with several uses, each with a line that says what it asks for. */
+export const namedExamples: Readonly<Record<string, Readonly<Record<string, { summary: string; value: unknown }>>>> = {
+  'POST /analytics/surveys/{surveyId}/crosstab': {
+    two: { summary: 'Two questions, complete responses only', value: { questionId1: first, questionId2: third, isComplete: true } },
+    weighted: { summary: 'Weighted by a NUMBER question, compared at 99 % with Bonferroni’s correction', value: { questionId1: first, questionId2: third, weightQuestionId: second, significance: 0.99, correction: 'bonferroni' } },
+    banner: {
+      summary: 'A banner of three: the second question, another, and a row of a MATRIX; weighted by a key of the metadata',
+      value: { questionId1: first, questionId2: third, banner: [second, { questionId: fourth, rowId: 'service' }], weightMetadataKey: 'weight', filters: [`${second}:yes`], startDate: '2026-01-01', endDate: '2026-01-31' },
+    },
+    findings: { summary: 'What an analysis by AI found, in the rows', value: { questionId1: 'sentiment', questionId2: third } },
+  },
 };

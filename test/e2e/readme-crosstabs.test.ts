@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { missing, pasteInFolder, readmeLines } from '../support/readme.ts';
+import { startService, type RunningService } from '../support/service.ts';
+
+describe('README › Crosstabs', () => {
+  let service: RunningService;
+  before(async () => {
+    service = await startService();
+  });
+  after(async () => {
+    assert.equal(await service.stop(), 0);
+  });
+
+  it('does what it says when it is pasted', { skip: missing('bash', 'curl') }, async () => {
+    const printed = await pasteInFolder(readmeLines('Crosstabs', service), (stdout) => stdout.trim().split('\n'));
+    const [yes = '', no = '', ...rest] = printed;
+    // 4² ÷ (2² + 1.5² + 0.5²) people of equal weight.
+    assert.deepEqual([yes.split(' ').slice(0, 3), Number(yes.split(' ')[3]).toFixed(2), no], [['Yes', '3', '4'], '2.46', 'No 2 1 2']);
+    assert.deepEqual(rest, ['87.5 50.0', '12.5 50.0', '1/0.5 2/3.5', '1/0.5 1/0.5', '1']);
+  });
+});
