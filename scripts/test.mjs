@@ -1,39 +1,37 @@
-// npm test [-- group | part of a file name …]: sets everything up, starts the stores and runs the tests group by group.
+// npm test [-- group | part of a file name …]: sets everything up, starts the stores and runs the tests: the pure ones, then the others in lanes.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { prepare, root, stop } from './prepare.mjs';
 
+const groups = ['unit', 'integration', 'e2e', 'fuzz', 'chaos'];
+
 // Files of a lane run one after the other on stores of their own, so that nothing of one file reaches another that runs beside it.
 // Most of them wait more than they work, so that lanes beside each other take little longer than one.
-const groups = {
-  // Pure tests share two processes: most of a file's time would go into loading what the others load too.
-  unit: { isTogether: true },
-  integration: { lanes: 2 },
-  e2e: { lanes: 3 },
-  fuzz: { lanes: 1 },
-  chaos: { lanes: 2 },
-};
+const lanes = 3;
 
-// They look at times, or load the whole machine, so nothing may run beside them.
-const alone = [
-  'integration/auth-http', 'e2e/webhook-isolation', 'chaos/clock', 'chaos/connections', 'chaos/descriptors', 'chaos/live', 'chaos/outage', 'chaos/stores-in-trouble',
+// The longest begin first, lest one of them runs on when the other lanes have nothing left.
+const longest = [
+  'chaos/export', 'chaos/ai-kill', 'e2e/live', 'e2e/ai-limits', 'e2e/ai-privacy', 'e2e/ai-generation', 'e2e/live-processes', 'e2e/live-limits', 'e2e/ai-analysis', 'e2e/ai-providers', 'chaos/webhook-kill',
+  'e2e/processes', 'chaos/connections', 'chaos/live', 'e2e/ai-bad-input', 'e2e/ai-long-work', 'e2e/webhooks', 'e2e/exports', 'e2e/people', 'e2e/ai-themes', 'e2e/retention', 'e2e/ai-findings',
+  'integration/clickhouse-responses', 'chaos/kill', 'integration/embedded-stores', 'fuzz/api', 'integration/clickhouse-exactness', 'chaos/clock', 'integration/embedded-clickhouse', 'integration/live-socket',
 ];
 
+// They hold times against narrow bounds: those that mostly wait run two at once, those that compare milliseconds by themselves.
+const calm = ['chaos/stores-in-trouble', 'chaos/outage'];
+const alone = ['integration/auth-http', 'e2e/webhook-isolation'];
+
 const words = process.argv.slice(2);
-const askedGroups = words.filter((word) => word in groups);
-const filters = words.filter((word) => !(word in groups));
+const askedGroups = words.filter((word) => groups.includes(word));
+const filters = words.filter((word) => !groups.includes(word));
 
 const totalLine = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)\n/gm;
 
-const piped = { stdio: ['ignore', 'pipe', 'inherit'] };
-
 prepare();
-const runs = Object.entries(groups)
-  .filter(([name]) => askedGroups.length === 0 || askedGroups.includes(name))
-  .map(([name, group]) => ({ name, ...group, files: testFiles(name) }))
-  .filter(({ files }) => files.length > 0);
-if (runs.length === 0) stop(`No test file matches ${words.join(' ') || 'test/'}`);
+const files = groups.filter((name) => askedGroups.length === 0 || askedGroups.includes(name)).flatMap(testFiles);
+if (files.length === 0) stop(`No test file matches ${words.join(' ') || 'test/'}`);
+const isPure = (file) => nameOf(file).startsWith('unit/');
+const [pure, others] = [files.filter(isPure), files.filter((file) => !isPure(file))];
 
 const children = new Set();
 let interrupted;
@@ -44,16 +42,10 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
   });
 }
 
-const laneCount = Math.max(0, ...runs.map(({ lanes = 0, files }) => Math.min(lanes, files.length)));
-const stores = await startStores(laneCount);
-const failed = [];
-for (const run of runs) {
-  if (interrupted) break;
-  process.stderr.write(`\n── ${run.name}: ${run.files.length} files\n`);
-  const isFine = run.isTogether ? await runTogether(run.files) : await runInLanes(run);
-  if (!isFine) failed.push(run.name);
-}
-await Promise.all(stores.map(({ stop: end }) => end()));
+const [failed, heard] = [[], []];
+if (pure.length > 0) await runTogether(pure);
+if (others.length > 0 && !interrupted) await runInLanes(others);
+showTotals();
 if (failed.length > 0) process.stderr.write(`\nFailed: ${failed.join(', ')}\n`);
 process.exit(failed.length > 0 || interrupted ? 1 : 0);
 
@@ -66,45 +58,56 @@ function testFiles(group) {
     .sort();
 }
 
+/** Its group and its name in it, as in `e2e/live`. */
+function nameOf(file) {
+  return file.slice(join(root, 'dist', 'test').length + 1, -'.test.js'.length);
+}
+
+/** Pure tests share two processes: most of a file's time would go into loading what the others load too. What they say is shown when they have ended. */
+async function runTogether(pureFiles) {
+  process.stderr.write(`\n── unit: ${pureFiles.length} files\n`);
+  const halves = [0, 1].map((half) => pureFiles.filter((_, index) => index % 2 === half)).filter((half) => half.length > 0);
+  const results = await Promise.all(halves.map((half) => runNode([join(root, 'scripts', 'load-tests.mjs'), ...half])));
+  for (const { said } of results) hear(said);
+  if (results.some(({ code }) => code !== 0)) failed.push('unit');
+}
+
+async function runInLanes(lanedFiles) {
+  process.stderr.write(`\n── ${lanedFiles.length} files with stores\n`);
+  const stores = await startStores(Math.min(lanes, lanedFiles.length));
+  const isIn = (names) => (file) => names.includes(nameOf(file));
+  const rank = (file) => (longest.includes(nameOf(file)) ? longest.indexOf(nameOf(file)) : longest.length);
+  const crowd = lanedFiles.filter((file) => !isIn([...calm, ...alone])(file)).sort((a, b) => rank(a) - rank(b));
+  for (const [waiting, count] of [[crowd, lanes], [lanedFiles.filter(isIn(calm)), 2], [lanedFiles.filter(isIn(alone)), 1]])
+    await Promise.all(stores.slice(0, count).map((set) => runLane(set, waiting)));
+  await Promise.all(stores.map(({ stop: end }) => end()));
+}
+
+/** Takes the next file when it has done with one; what a file says is shown when it has ended. */
+async function runLane({ environment }, waiting) {
+  for (let file = waiting.shift(); file && !interrupted; file = waiting.shift()) {
+    const startedAt = performance.now();
+    const { code, said } = await runNode([file], { env: { ...process.env, ...environment } });
+    if (code !== 0) failed.push(nameOf(file));
+    process.stdout.write(`${nameOf(file)} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)${code === 0 ? '' : ': FAILED'}\n`);
+    hear(said);
+  }
+}
+
 /** Sets of stores, one a lane. */
 async function startStores(count) {
-  if (count === 0) return [];
   const { startStoreSet } = await import('../dist/test/support/stores.js');
   return Promise.all(Array.from({ length: count }, () => startStoreSet()));
 }
 
-/** All files in two processes; what they say is shown when they have ended. */
-async function runTogether(files) {
-  const halves = [0, 1].map((half) => files.filter((_, index) => index % 2 === half)).filter((half) => half.length > 0);
-  const results = await Promise.all(halves.map((half) => runNode(['--test-reporter=spec', join(root, 'scripts', 'load-tests.mjs'), ...half], piped)));
-  process.stdout.write(results.map(({ said }) => said.replace(totalLine, '')).join(''));
-  showTotals(results.map(({ said }) => said));
-  return results.every(({ code }) => code === 0);
+/** Shows what a run has said, and keeps its totals. */
+function hear(said) {
+  process.stdout.write(`${said.replace(totalLine, '').trimEnd()}\n`);
+  heard.push(said);
 }
 
-/** Each lane takes the next file when it has done with one; what a file says is shown when it has ended. */
-async function runInLanes({ files, lanes }) {
-  const isAlone = (file) => alone.some((name) => file.endsWith(`${name}.test.js`));
-  const heard = [];
-  let isFine = true;
-  const lane = async ({ environment }, waiting) => {
-    for (let file = waiting.shift(); file && !interrupted; file = waiting.shift()) {
-      const startedAt = performance.now();
-      const { code, said } = await runNode(['--test-reporter=spec', '--test', file], { ...piped, env: { ...process.env, ...environment } });
-      if (code !== 0) isFine = false;
-      process.stdout.write(`${file.slice(root.length)} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)${code === 0 ? '' : ': FAILED'}\n${said.replace(totalLine, '').trimEnd()}\n`);
-      heard.push(said);
-    }
-  };
-  const together = files.filter((file) => !isAlone(file));
-  await Promise.all(stores.slice(0, lanes).map((set) => lane(set, together)));
-  await lane(stores[0], files.filter(isAlone));
-  showTotals(heard);
-  return isFine;
-}
-
-/** Adds up what the runs of a group have said at their ends. */
-function showTotals(heard) {
+/** Adds up what the runs have said at their ends. */
+function showTotals() {
   const totals = new Map();
   for (const said of heard)
     for (const [, what, count] of said.matchAll(totalLine)) if (what !== 'duration_ms') totals.set(what, (totals.get(what) ?? 0) + Number(count));
@@ -113,7 +116,7 @@ function showTotals(heard) {
 
 function runNode(args, options) {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--enable-source-maps', ...args], { cwd: root, ...options });
+    const child = spawn(process.execPath, ['--enable-source-maps', '--test-reporter=spec', ...args], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'], ...options });
     children.add(child);
     const pieces = [];
     child.stdout?.on('data', (piece) => pieces.push(piece));

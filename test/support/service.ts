@@ -44,7 +44,7 @@ const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 export async function startService({ env = {}, dataDir, openFiles }: ServiceOptions = {}): Promise<RunningService> {
   const folder = dataDir ?? temporaryDataDir();
   const shared = dataDir === undefined ? sharedStoreUrls() : {};
-  const [command, ...args] = [...limited(openFiles), process.execPath, '--max-semi-space-size=64', '--enable-source-maps', ...profilerFlags(), main];
+  const [command, ...args] = [...limited(openFiles), process.execPath, '--max-semi-space-size=64', ...profilerFlags(), main];
   const child = spawn(command ?? '', args, {
     env: {
       ...cleanEnvironment(), UWS_HTTP_MAX_HEADERS_SIZE: '16384', PORT: '0', DATA_DIR: folder, ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: adminPassword,
