@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { sentiments } from '../domain/sentiment.ts';
 import { themeForm } from '../domain/theme-form.ts';
 import { analyseVersion, conclusionPrompt, notePrompt, sentimentPrompt, themesPrompt } from './prompts/analyse.ts';
-import { readBy, type Task } from './structured.ts';
+import { readBy, type ReplyReading } from './read-reply.ts';
+import type { Task } from './structured.ts';
 
 export const analysisTypes = ['sentiment', 'themes', 'summary'] as const;
 export type AnalysisType = (typeof analysisTypes)[number];
@@ -44,7 +45,7 @@ export const analyses: Readonly<Record<AnalysisType, BatchTask>> = {
   summary: (answers) => ({
     ...shared, name: 'note', system: notePrompt, data: { answers: numbered(answers) }, maxOutputTokens: 1000, schema: z.strictObject({ note: z.string() }),
     read(reply) {
-      const read = readBy(z.object({ note: z.string().trim().min(1).max(5000) }))(reply);
+      const read = readBy(z.object({ note: z.string().trim().min(1).max(5000) }), reply);
       return 'wrong' in read ? read : { value: answers.map(() => read.value) };
     },
   }),
@@ -69,7 +70,7 @@ const readConclusion = z.object({ summary: z.string().trim().min(1).max(5000), i
 
 /** Asks for the summary of a survey by the notes on its batches. */
 export function concludeTask(title: string, notes: readonly string[]): Task<Summary> {
-  return { ...shared, name: 'summary', system: conclusionPrompt, data: { title, notes }, maxOutputTokens: 3000, schema: conclusion, read: readBy(readConclusion) };
+  return { ...shared, name: 'summary', system: conclusionPrompt, data: { title, notes }, maxOutputTokens: 3000, schema: conclusion, read: (reply) => readBy(readConclusion, reply) };
 }
 
 /** Findings of one topic can be compared and kept together: same question to the same model in the same words. */
@@ -80,13 +81,13 @@ export function topicOf(type: AnalysisType, { provider, model, isAnonymous }: { 
 const replySchema = (shape: z.ZodRawShape) => z.strictObject({ answers: z.array(z.strictObject({ n: z.number().int(), ...shape })) });
 
 /** One finding for every number from 1, or what is missing. */
-function readEach<T>(reply: unknown, count: number, finding: z.ZodType<T>): { value: T[] } | { wrong: string[] } {
+function readEach<T>(reply: unknown, count: number, finding: z.ZodType<T>): ReplyReading<T[]> {
   const outer = z.object({ answers: z.array(z.looseObject({ n: z.number() })) }).safeParse(reply);
   if (!outer.success) return { wrong: ['answers: must be a list of objects with "n"'] };
-  const byNumber = new Map(outer.data.answers.map((entry) => [entry.n, finding.safeParse(entry)]));
+  const byNumber = new Map(outer.data.answers.map((entry) => [entry.n, readBy(finding, entry)]));
   const found = Array.from({ length: count }, (_, index) => byNumber.get(index + 1));
-  const wrong = found.flatMap((read, index) => (read?.success ? [] : [`n ${index + 1}: ${read ? (read.error?.issues[0]?.message ?? 'is wrong') : 'is missing'}`]));
-  return wrong.length > 0 ? { wrong: wrong.slice(0, 20) } : { value: found.flatMap((read) => (read?.success ? [read.data] : [])) };
+  const wrong = found.flatMap((read, index) => (read === undefined ? ['is missing'] : 'wrong' in read ? read.wrong : []).map((mistake) => `n ${index + 1}: ${mistake}`));
+  return wrong.length > 0 ? { wrong } : { value: found.flatMap((read) => (read && 'value' in read ? [read.value] : [])) };
 }
 
 /** The same theme in other letters is one theme, in the spelling that came first. */

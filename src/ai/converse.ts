@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { questionReply, readDraft, type DraftSurvey } from './generate-survey.ts';
 import { conversePrompt, converseVersion } from './prompts/converse.ts';
+import { readBy } from './read-reply.ts';
 import type { Task } from './structured.ts';
 
 export interface Spoken {
@@ -35,8 +36,8 @@ export function converseTask({ draft, said, message, questionCount }: ConverseOp
     read(reply) {
       const read = readDraft(reply, { atLeast, atMost });
       if ('wrong' in read) return read;
-      const spoken = z.object({ message: z.string().trim().min(1).max(5000) }).safeParse(reply);
-      return spoken.success ? { value: { message: spoken.data.message, draft: read.value } } : { wrong: ['message: must be a short text'] };
+      const spoken = readBy(z.object({ message: z.string().trim().min(1).max(5000) }), reply);
+      return 'wrong' in spoken ? spoken : { value: { message: spoken.value.message, draft: read.value } };
     },
     maxOutputTokens: 12_000,
   };

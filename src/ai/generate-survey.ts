@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { defineQuestion, newQuestionBody } from '../domain/question-definition.ts';
 import { questionTypeNames, registry } from '../domain/questions/registry.ts';
 import type { ProviderName } from '../settings.ts';
+import { readBy, type ReplyReading } from './read-reply.ts';
 import type { Task } from './structured.ts';
 import { generateSurveyPrompt, generateSurveyVersion } from './prompts/generate-survey.ts';
 
@@ -76,13 +77,13 @@ export function generateSurveyTask(description: string, questionCount: number): 
 }
 
 /** A draft with so many questions, each of which the service would take; what is over the most is left out. */
-export function readDraft(reply: unknown, { atLeast, atMost }: { atLeast: number; atMost: number }): { value: DraftSurvey } | { wrong: readonly string[] } {
-  const read = readSurvey.safeParse(reply);
-  if (!read.success) return { wrong: read.error.issues.slice(0, 20).map(({ path, message }) => `${path.join('.')}: ${message}`) };
-  const questions = read.data.questions.slice(0, atMost).map(toDraft);
+export function readDraft(reply: unknown, { atLeast, atMost }: { atLeast: number; atMost: number }): ReplyReading<DraftSurvey> {
+  const read = readBy(readSurvey, reply);
+  if ('wrong' in read) return read;
+  const questions = read.value.questions.slice(0, atMost).map(toDraft);
   const wrong = questions.flatMap((question, index) => findingsOf(question).map((finding) => `questions.${index}.${finding}`));
   if (questions.length < atLeast) wrong.push(`questions: there must be ${atLeast === atMost ? 'exactly' : 'at least'} ${atLeast}, there are ${questions.length}`);
-  return wrong.length > 0 ? { wrong } : { value: { title: read.data.title, description: read.data.description || null, questions } };
+  return wrong.length > 0 ? { wrong } : { value: { title: read.value.title, description: read.value.description || null, questions } };
 }
 
 /** Leaves out what the type does not have. */

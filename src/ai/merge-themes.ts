@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { mergeThemesPrompt, mergeThemesVersion } from './prompts/merge-themes.ts';
+import { readBy } from './read-reply.ts';
 import type { Task } from './structured.ts';
 
 export interface ThemeNames {
@@ -25,11 +26,11 @@ export function mergeThemesTask({ settled, fresh }: ThemeNames): Task<NameMerge[
     name: 'merge-themes', version: mergeThemesVersion, tier: 'high', system: mergeThemesPrompt, data: { themes: names.map((name, index) => ({ n: index + 1, name })) },
     schema, maxOutputTokens: 500 + fresh.length * tokensPerName,
     read(reply) {
-      const read = readSame.safeParse(reply);
-      if (!read.success) return { wrong: read.error.issues.slice(0, 20).map(({ path, message }) => `${path.join('.')}: ${message}`) };
-      const unknown = [...new Set(read.data.same.flatMap(({ n, as }) => [n, as]))].filter((number) => names[number - 1] === undefined);
-      if (unknown.length > 0) return { wrong: unknown.slice(0, 20).map((number) => `there is no theme ${number}`) };
-      return { value: mergesOf(read.data.same, names, settled.length) };
+      const read = readBy(readSame, reply);
+      if ('wrong' in read) return read;
+      const unknown = [...new Set(read.value.same.flatMap(({ n, as }) => [n, as]))].filter((number) => names[number - 1] === undefined);
+      if (unknown.length > 0) return { wrong: unknown.map((number) => `there is no theme ${number}`) };
+      return { value: mergesOf(read.value.same, names, settled.length) };
     },
   };
 }

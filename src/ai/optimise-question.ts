@@ -4,13 +4,14 @@ import { changeQuestion } from '../domain/question-definition.ts';
 import { aspects, changeOf, meaningful, type Suggestion } from '../domain/suggestion.ts';
 import { visibleOptions, visibleRows, type Question } from '../domain/survey.ts';
 import { optimiseQuestionPrompt, optimiseQuestionVersion } from './prompts/optimise-question.ts';
+import { readBy, type ReplyReading } from './read-reply.ts';
 import type { Task } from './structured.ts';
 
 const suggestionReply = z.strictObject({
   aspect: z.enum(aspects), problem: z.string(), text: z.string(), options: z.array(z.strictObject({ value: z.string().nullable(), text: z.string() })),
 });
 
-const readReply = z.object({
+const readable = z.object({
   suggestions: z.array(z.object({
     aspect: z.enum(aspects),
     problem: z.string().trim().min(1).max(1000),
@@ -34,10 +35,10 @@ export function optimiseQuestionTask(question: Question, survey: { title: string
   };
 }
 
-function readSuggestions(reply: unknown, question: Question): { value: Suggestion[] } | { wrong: string[] } {
-  const read = readReply.safeParse(reply);
-  if (!read.success) return { wrong: read.error.issues.slice(0, 20).map(({ path, message }) => `${path.join('.')}: ${message}`) };
-  const found = read.data.suggestions.slice(0, suggestionsAtMost).flatMap(({ options, ...rest }) => meaningful(question, { ...rest, options: options ?? undefined }) ?? []);
+function readSuggestions(reply: unknown, question: Question): ReplyReading<Suggestion[]> {
+  const read = readBy(readable, reply);
+  if ('wrong' in read) return read;
+  const found = read.value.suggestions.slice(0, suggestionsAtMost).flatMap(({ options, ...rest }) => meaningful(question, { ...rest, options: options ?? undefined }) ?? []);
   const wrong = found.flatMap((suggestion, index) => faultsOf(question, suggestion).map((fault) => `suggestions.${index}.${fault}`));
   return wrong.length > 0 ? { wrong } : { value: found };
 }

@@ -6,6 +6,7 @@ import { visibleOptions, type Question, type SurveyWithQuestions } from '../doma
 import type { Summary } from './analyses.ts';
 import { reportPrompt, reportVersion } from './prompts/report.ts';
 import type { Theme } from './results.ts';
+import { readBy, type ReplyReading } from './read-reply.ts';
 import type { Task } from './structured.ts';
 
 export interface ReportSection {
@@ -102,16 +103,16 @@ function isTellable({ responseCount, averageValue, medianValue }: QuestionFigure
   return responseCount >= fewestNumbers && [averageValue, medianValue].every((value) => Math.abs(value ?? 0) < fewestIdentifying);
 }
 
-function readReport(reply: unknown, { questions, hasRecommendations }: { questions: readonly Question[]; hasRecommendations: boolean }): ReturnType<Task<Report>['read']> {
-  const read = z.object({
+function readReport(reply: unknown, { questions, hasRecommendations }: { questions: readonly Question[]; hasRecommendations: boolean }): ReplyReading<Report> {
+  const read = readBy(z.object({
     title: z.string().trim().min(1).max(300),
     sections: z.array(z.object({ heading: z.string().trim().min(1).max(300), text: z.string().trim().min(1).max(10_000), questions: z.array(z.number()).default([]) })).min(1).max(20),
     recommendations: hasRecommendations ? z.array(line).min(1).max(20) : z.unknown(),
-  }).safeParse(reply);
-  if (!read.success) return { wrong: read.error.issues.slice(0, 20).map(({ path, message }) => `${path.join('.')}: ${message}`) };
-  const wrong = read.data.sections.flatMap((section, index) => section.questions.filter((n) => !questions[n - 1]).map((n) => `sections.${index}.questions: there is no question ${n}`));
+  }), reply);
+  if ('wrong' in read) return read;
+  const wrong = read.value.sections.flatMap((section, index) => section.questions.filter((n) => !questions[n - 1]).map((n) => `sections.${index}.questions: there is no question ${n}`));
   if (wrong.length > 0) return { wrong };
-  const sections = read.data.sections.map(({ heading, text, questions: numbers }) => ({ heading, text, questionIds: [...new Set(numbers)].flatMap((n) => questions[n - 1]?.id ?? []) }));
-  const recommendations = hasRecommendations ? z.array(line).parse(read.data.recommendations) : undefined;
-  return { value: { title: read.data.title, sections, ...(recommendations && { recommendations }) } };
+  const sections = read.value.sections.map(({ heading, text, questions: numbers }) => ({ heading, text, questionIds: [...new Set(numbers)].flatMap((n) => questions[n - 1]?.id ?? []) }));
+  const recommendations = hasRecommendations ? z.array(line).parse(read.value.recommendations) : undefined;
+  return { value: { title: read.value.title, sections, ...(recommendations && { recommendations }) } };
 }

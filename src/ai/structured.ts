@@ -4,6 +4,7 @@ import { Problem } from '../errors.ts';
 import { thinkingTokens } from './models.ts';
 import { withOwnSignal } from './own-signal.ts';
 import type { ModelTier, Provider, Turn } from './provider.ts';
+import type { ReplyReading } from './read-reply.ts';
 
 /** A thing to ask a model for. */
 export interface Task<T> {
@@ -17,8 +18,7 @@ export interface Task<T> {
   data: unknown;
   /** What the model is told to reply. */
   schema: z.ZodType;
-  /** Reads a reply: the value, or what is wrong with it in words that the model can act on. */
-  read(reply: unknown): { value: T } | { wrong: readonly string[] };
+  read(reply: unknown): ReplyReading<T>;
   /** Of the reply alone. */
   maxOutputTokens: number;
 }
@@ -29,16 +29,6 @@ export interface Asked<T> {
   inputTokens: number;
   outputTokens: number;
 }
-
-/** A task's `read` that only looks at a schema. */
-export function readBy<T>(schema: z.ZodType<T>): Task<T>['read'] {
-  return (reply) => {
-    const read = schema.safeParse(reply);
-    return read.success ? { value: read.data } : { wrong: read.error.issues.slice(0, findingsSent).map(({ path, message }) => `${path.join('.')}: ${message}`) };
-  };
-}
-
-const findingsSent = 20;
 
 /** Asks a provider for a value, unless the same was asked a short while ago. Only replies that fit are kept. */
 export async function ask<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<Asked<T>> {
@@ -71,12 +61,13 @@ async function askAnew<T>(provider: Provider, task: Task<T>, signal: AbortSignal
 
 /** Characters of a reply that are sent back to whoever gave it. */
 const mostQuoted = 100_000;
+const mistakesTold = 20;
 
 function repairWords(wrong: readonly string[]): string {
-  return JSON.stringify({ problem: 'Your reply cannot be used. Reply again, in full, with these mistakes put right.', mistakes: wrong });
+  return JSON.stringify({ problem: 'Your reply cannot be used. Reply again, in full, with these mistakes put right.', mistakes: wrong.slice(0, mistakesTold) });
 }
 
-function readText<T>(text: string, task: Task<T>): ReturnType<Task<T>['read']> {
+function readText<T>(text: string, task: Task<T>): ReplyReading<T> {
   let reply: unknown;
   try {
     // Some models put their JSON into a Markdown fence.

@@ -3,6 +3,7 @@ import { placeholdersApart } from '../domain/placeholders.ts';
 import { isPlainText } from '../domain/questions/text-checks.ts';
 import type { Untranslated } from '../domain/untranslated.ts';
 import { translatePrompt, translateVersion } from './prompts/translate.ts';
+import { readBy, type ReplyReading } from './read-reply.ts';
 import type { Task } from './structured.ts';
 
 export interface TranslateOptions {
@@ -11,7 +12,7 @@ export interface TranslateOptions {
   to: string;
 }
 
-const readReply = z.object({ strings: z.array(z.object({ n: z.number(), text: z.string().trim().min(1).refine(isPlainText, 'holds a NUL character') })) });
+const readable = z.object({ strings: z.array(z.object({ n: z.number(), text: z.string().trim().min(1).refine(isPlainText, 'holds a NUL character') })) });
 
 /** Asks for a batch of strings in another language; gives their translations in the same order. */
 export function translateTask(strings: readonly Untranslated[], { title, from, to }: TranslateOptions): Task<string[]> {
@@ -25,12 +26,12 @@ export function translateTask(strings: readonly Untranslated[], { title, from, t
   };
 }
 
-function readStrings(reply: unknown, strings: readonly Untranslated[]): { value: string[] } | { wrong: string[] } {
-  const read = readReply.safeParse(reply);
-  if (!read.success) return { wrong: read.error.issues.slice(0, 20).map(({ path, message }) => `${path.join('.')}: ${message}`) };
-  const byNumber = new Map(read.data.strings.map(({ n, text }) => [n, text]));
+function readStrings(reply: unknown, strings: readonly Untranslated[]): ReplyReading<string[]> {
+  const read = readBy(readable, reply);
+  if ('wrong' in read) return read;
+  const byNumber = new Map(read.value.strings.map(({ n, text }) => [n, text]));
   const wrong = strings.flatMap((source, index) => faultsOf(source, byNumber.get(index + 1)).map((fault) => `n ${index + 1}: ${fault}`));
-  return wrong.length > 0 ? { wrong: wrong.slice(0, 20) } : { value: strings.map((_, index) => byNumber.get(index + 1) ?? '') };
+  return wrong.length > 0 ? { wrong } : { value: strings.map((_, index) => byNumber.get(index + 1) ?? '') };
 }
 
 function faultsOf({ text: source, longest }: Untranslated, text: string | undefined): string[] {

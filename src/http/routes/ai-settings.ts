@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { aiKeyContext, type Ai } from '../../ai/ai.ts';
 import { providerDefaults } from '../../ai/models.ts';
 import { assertKeyForm, providerNames } from '../../ai/providers.ts';
-import { ask, readBy } from '../../ai/structured.ts';
+import { readBy } from '../../ai/read-reply.ts';
+import { ask } from '../../ai/structured.ts';
 import { Problem, notFound, validationProblem } from '../../errors.ts';
 import type { Secrets } from '../../secrets.ts';
 import type { ProviderName } from '../../settings.ts';
@@ -106,7 +107,7 @@ async function testProvider({ providers }: AiSettingsRoutesDeps, provider: Provi
   // A reply that was kept would say nothing about the provider.
   const chosen = { ...(await providers.pick(provider)), kept: undefined };
   const startedAt = performance.now();
-  const task = { name: 'test', version: 1, tier: 'low', system: 'Reply with one word.', data: { say: 'hello' }, schema: wordReply, read: readBy(wordReply), maxOutputTokens: 200 } as const;
+  const task = { name: 'test', version: 1, tier: 'low', system: 'Reply with one word.', data: { say: 'hello' }, schema: wordReply, read: (reply: unknown) => readBy(wordReply, reply), maxOutputTokens: 200 } as const;
   const { model } = await ask(chosen, task, AbortSignal.timeout(testWithinMs));
   return { ok: true, latencyMs: Math.round(performance.now() - startedAt), model };
 }
