@@ -29,6 +29,8 @@ interface State {
   /** Decides what a good reply holds; undefined: something that fits the schema. */
   answer: ((call: SeenCall) => unknown) | undefined;
   delayMs: number;
+  /** No reply before this has come. */
+  holdUntil: Promise<void> | undefined;
   /** Bytes of endless replies that were taken from the stand-in. */
   floodedBytes: number;
   /** What was asked for that no provider serves, and why requests were refused. */
@@ -46,7 +48,7 @@ export const standInKey = 'stand-in-key-0001';
 
 /** A server on loopback that speaks the wire protocols of the four providers. */
 export async function startAiProvider(): Promise<AiProviderServer> {
-  const state: State = { calls: [], faults: [], faultOf: undefined, answer: undefined, delayMs: 0, floodedBytes: 0, strays: [] };
+  const state: State = { calls: [], faults: [], faultOf: undefined, answer: undefined, delayMs: 0, holdUntil: undefined, floodedBytes: 0, strays: [] };
   const server = createServer((request, response) => {
     void serve(request, response, state);
   });
@@ -73,6 +75,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, state: 
   state.calls.push(call);
   const fault = state.faultOf ? state.faultOf(call) : state.faults.shift();
   if (state.delayMs > 0) await pause(state.delayMs);
+  await state.holdUntil;
   if (call.key !== standInKey) return send(response, 401, { error: { message: `Incorrect API key provided: ${call.key}`, code: 'invalid_api_key' } });
   if (fault && 'status' in fault) return send(response, fault.status, fault.body ?? { error: { message: `failure of ${call.key}` } }, fault.headers);
   if (fault && 'hang' in fault) return;

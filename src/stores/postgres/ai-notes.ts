@@ -1,4 +1,4 @@
-import type { Topic } from './ai-themes.ts';
+import { livingSurvey, type Topic } from './ai-themes.ts';
 import type { Sql } from './client.ts';
 import { unhurried } from './unhurried.ts';
 
@@ -7,8 +7,9 @@ const pageRows = 500;
 /** Notes on batches of answers, and what was summed up of them so far. */
 export function createAiNotes(sql: Sql) {
   return {
+    /** Once, however often it is asked for; nothing of a deleted survey. */
     saveNote: async ({ surveyId, topic }: Topic, { id, note }: { id: string; note: string }): Promise<void> =>
-      void (await sql`INSERT INTO ai_notes ${sql({ id, survey_id: surveyId, topic, note })}`),
+      void (await sql`INSERT INTO ai_notes (id, survey_id, topic, note) SELECT ${id}::uuid, id, ${topic}, ${note} FROM (${livingSurvey(sql, surveyId)}) living ON CONFLICT (id) DO NOTHING`),
 
     /** The notes that findings name, oldest first. */
     async *notes({ surveyId, topic }: Topic): AsyncGenerator<string> {
@@ -31,8 +32,11 @@ export function createAiNotes(sql: Sql) {
     summaryOf: async ({ surveyId, topic }: Topic, basis: string, jobId: string): Promise<string | undefined> =>
       (await sql<{ summary: string }[]>`UPDATE ai_summaries SET seen_by = ${jobId} WHERE survey_id = ${surveyId} AND topic = ${topic} AND basis = ${basis} RETURNING summary`)[0]?.summary,
 
+    /** Not of a deleted survey. */
     saveSummary: async ({ surveyId, topic }: Topic, jobId: string, { basis, summary }: { basis: string; summary: string }): Promise<void> =>
-      void (await sql`INSERT INTO ai_summaries ${sql({ survey_id: surveyId, topic, basis, summary, seen_by: jobId })} ON CONFLICT (survey_id, topic, basis) DO NOTHING`),
+      void (await sql`
+        INSERT INTO ai_summaries (survey_id, topic, basis, summary, seen_by) SELECT id, ${topic}, ${basis}, ${summary}, ${jobId}::uuid FROM (${livingSurvey(sql, surveyId)}) living
+        ON CONFLICT (survey_id, topic, basis) DO NOTHING`),
 
     /** Forgets summaries that the job made no use of. */
     dropUnseenSummaries: async ({ surveyId, topic }: Topic, jobId: string): Promise<void> =>

@@ -28,7 +28,7 @@ export function createAiThemes(sql: Sql) {
     return new Map(rows.map(({ name, shown }) => [name, shown]));
   };
   return {
-    /** Makes names known, each under the name that its form is shown by, or as itself; of those that are known already, the form alone. Gives the name that each is shown by. */
+    /** Makes names known, each under the name that its form is shown by, or as itself; of those that are known already, the form alone. Gives the name that each is shown by. Of a deleted survey none is. */
     nameThemes: async (scope: Topic, named: readonly { name: string; form: string }[]): Promise<Map<string, string>> => {
       const { surveyId, topic } = scope;
       if (named.length === 0) return new Map();
@@ -38,7 +38,7 @@ export function createAiThemes(sql: Sql) {
         await tx`
           INSERT INTO ai_themes (survey_id, topic, name, form, shown)
           SELECT ${surveyId}, ${topic}, name, form, coalesce((SELECT shown FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic} AND form = said.form ORDER BY shown LIMIT 1), name)
-          FROM unnest(${names}::text[], ${forms}::text[]) said(name, form)
+          FROM unnest(${names}::text[], ${forms}::text[]) said(name, form) CROSS JOIN (${livingSurvey(tx, surveyId)}) living
           ON CONFLICT (survey_id, topic, name) DO UPDATE SET form = excluded.form WHERE ai_themes.form <> excluded.form`;
       });
       return shownThemes(scope, names);
@@ -87,6 +87,9 @@ export const forgetUnused = (tx: Tx, { surveyId, topic }: Topic) => tx`
 
 /** Holds others who change the same topic's names until the transaction ends. Names are forgotten in seconds where there are a million answers: it is waited for longer than for other locks. */
 export const alone = (tx: Tx, { surveyId, topic }: Topic) => tx`SELECT set_config('lock_timeout', '60s', true), pg_advisory_xact_lock(hashtextextended(${`${surveyId}/${topic}`}, 0))`;
+
+/** The survey, unless it is deleted, under a lock that its deletion waits for. What is stored without it nobody would erase. */
+export const livingSurvey = (sql: Sql | Tx, surveyId: string) => sql`SELECT id FROM surveys WHERE id = ${surveyId} AND deleted_at IS NULL FOR SHARE`;
 
 /** Every name that a model said of an answer, as it is shown. Names are put in order by their bytes, which is the fastest and everywhere the same. */
 export const saidThemes = (sql: Sql | Tx, { surveyId, topic }: Topic) => sql`

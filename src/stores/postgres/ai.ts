@@ -2,7 +2,7 @@ import type { ProblemCode } from '../../errors.ts';
 import { createAiFindingRows } from './ai-findings.ts';
 import { createAiNotes } from './ai-notes.ts';
 import { createAiResults } from './ai-results.ts';
-import { createAiThemes } from './ai-themes.ts';
+import { createAiThemes, livingSurvey } from './ai-themes.ts';
 import { withPostgres, type Sql } from './client.ts';
 import { createFewAtOnce } from './few-at-once.ts';
 import { unhurried } from './unhurried.ts';
@@ -135,8 +135,7 @@ export function createAiStore(sql: Sql) {
       }));
       if (stored.length === 0) return;
       await sql.begin(async (tx) => {
-        // Under a lock that the deletion of a survey waits for.
-        const isThere = (await tx`SELECT FROM surveys WHERE id = ${surveyId} AND deleted_at IS NULL FOR SHARE`).count > 0;
+        const isThere = (await livingSurvey(tx, surveyId)).length > 0;
         if (!isThere) return void (await tx`DELETE FROM ai_notes WHERE id = ANY(${findings.flatMap(({ noteId }) => noteId ?? [])}::uuid[])`);
         await tx`INSERT INTO ai_findings ${tx(stored)} ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE SET digest = excluded.digest, finding = excluded.finding, note_id = excluded.note_id, seen_by = excluded.seen_by`;
       });

@@ -1,0 +1,23 @@
+/**
+ * The same items in the same order, of which the next `count` are made while somebody is busy with one. A failure comes in its turn, after
+ * what was made before it.
+ */
+export async function* ahead<T>(items: AsyncGenerator<T, void>, count: number): AsyncGenerator<T, void> {
+  const coming: Promise<IteratorResult<T, void>>[] = [];
+  const ask = (): void => {
+    const next = items.next();
+    // It is told to who takes it, which may be nobody.
+    next.catch(() => undefined);
+    coming.push(next);
+  };
+  try {
+    for (let isOver = false; !isOver; ) {
+      while (coming.length <= count) ask();
+      const next = await coming.shift();
+      if (next && !next.done) yield next.value;
+      else isOver = true;
+    }
+  } finally {
+    await items.return();
+  }
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { KeptReplies } from '../../src/ai/provider.ts';
+import { createAiStore, type AiStore } from '../../src/stores/postgres/ai.ts';
+import { dataOf, openAnalysisScene, type AnalysisScene } from '../support/analysis-scene.ts';
+import { eventually } from '../support/eventually.ts';
+
+const textsOf = (call: AnalysisScene['ai']['calls'][number]): string[] => dataOf(call).answers.map(({ text }: { text: string }) => text);
+const answersOf = (count: number): string[] => Array.from({ length: count }, (_, n) => `answer ${n}`);
+
+/** As the database fails that is away. */
+const away = (): Error => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+
+describe('an analysis whose calls are under way', () => {
+  let scene: AnalysisScene;
+  let ai: AnalysisScene['ai'];
+  before(async () => {
+    scene = await openAnalysisScene();
+    ({ ai } = scene);
+  });
+  after(() => scene?.close());
+  beforeEach(() => {
+    scene.reset();
+    ai.answer = (call) => ({ answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) });
+  });
+
+  /** The store, of which `saveFindings` waits or fails as it is told. */
+  const saving = (before: (save: number) => Promise<void>): Pick<AiStore, 'saveFindings'> => {
+    const { saveFindings } = createAiStore(scene.postgres.sql);
+    let saves = 0;
+    return {
+      async saveFindings(...given) {
+        await before((saves += 1));
+        await saveFindings(...given);
+      },
+    };
+  };
+
+  it('makes the next batch ready meanwhile, and no more', async () => {
+    const prepared: string[] = [];
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const { add, run } = await scene.openSurvey({
+      type: 'sentiment', batchSize: 10,
+      anonymiseAll: async (texts) => {
+        prepared.push(texts[0] ?? '');
+        return texts.map((text) => `masked ${text}`);
+      },
+    });
+    await add(answersOf(50));
+    ai.holdUntil = answered;
+    const done = run();
+    await eventually(() => assert.deepEqual([ai.calls.length, prepared.length], [1, 2]));
+    for (let turns = 0; turns < 200; turns += 1) await turn();
+    assert.deepEqual(prepared, ['answer 0', 'answer 10']);
+    answer();
+    await done;
+    assert.deepEqual(ai.calls.flatMap(textsOf), answersOf(50).map((text) => `masked ${text}`));
+  });
+
+  it('stores what came back before, and ends when all of it is stored', async () => {
+    let store = (): void => undefined;
+    const mayStore = new Promise<void>((resolve) => (store = resolve));
+    const { add, run, id } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, store: saving(async (save) => (save === 3 ? mayStore : undefined)) });
+    await add(answersOf(30));
+    let isOver = false;
+    const done = run().finally(() => (isOver = true));
+    await eventually(() => assert.equal(ai.calls.length, 3));
+    for (let turns = 0; turns < 200; turns += 1) await turn();
+    assert.equal(isOver, false);
+    store();
+    await done;
+    const [stored] = await scene.postgres.sql<{ count: number }[]>`SELECT count(*) AS count FROM ai_findings WHERE survey_id = ${id}`;
+    assert.equal(stored?.count, 30);
+  });
+
+  it('stores an answer again that the database was away for, without asking for it again', async () => {
+    const { add, run } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, store: saving(async (save) => { if (save === 2) throw away(); }) });
+    await add(answersOf(40));
+    await run();
+    assert.deepEqual(ai.calls.flatMap(textsOf), answersOf(40));
+  });
+
+  it('fails where an answer cannot be stored, and when it runs again pays only for what was never answered', async () => {
+    const replies = new Map<string, string>();
+    const kept: KeptReplies = { get: async (key) => replies.get(key), set: async (key, text) => void replies.set(key, text) };
+    let isBroken = true;
+    const { add, run, id } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, kept, store: saving(async (save) => { if (isBroken && save === 2) throw new Error('no room'); }) });
+    await add(answersOf(60));
+    await assert.rejects(run(), /no room/);
+    const paid = ai.calls.flatMap(textsOf);
+    assert.ok(paid.length >= 20 && paid.length <= 30, `${paid.length} answers`);
+    isBroken = false;
+    await run();
+    assert.deepEqual([...paid, ...ai.calls.flatMap(textsOf)], answersOf(60));
+    const [stored] = await scene.postgres.sql<{ count: number }[]>`SELECT count(*) AS count FROM ai_findings WHERE survey_id = ${id}`;
+    assert.equal(stored?.count, 60);
+  });
+
+  it('sends what was ready before a batch that cannot be made anonymous, and nothing of that one', async () => {
+    const { add, run, id } = await scene.openSurvey({
+      type: 'sentiment', batchSize: 10,
+      anonymiseAll: async (texts) => {
+        if (texts[0] === 'answer 20') throw new Error('broken');
+        return [...texts];
+      },
+    });
+    await add(answersOf(50));
+    ai.delayMs = 20;
+    await assert.rejects(run(), { code: 'INTERNAL_ERROR' });
+    assert.deepEqual(ai.calls.flatMap(textsOf), answersOf(20));
+    const [stored] = await scene.postgres.sql<{ count: number }[]>`SELECT count(*) AS count FROM ai_findings WHERE survey_id = ${id}`;
+    assert.equal(stored?.count, 20);
+  });
+
+  it('tells each batch of the themes that those before it had', async () => {
+    const { add, run } = await scene.openSurvey({ type: 'themes', batchSize: 10 });
+    ai.answer = (call) => ('same' in call.schema.properties ? { same: [] } : { answers: dataOf(call).answers.map(({ n, text }: any) => ({ n, sentiment: 'neutral', themes: [`Topic ${'abcde'[Number(text.split(' ')[1]) / 10 | 0]}`] })) });
+    await add(answersOf(50));
+    await run();
+    assert.deepEqual(ai.calls.slice(0, 5).map((call) => dataOf(call).knownThemes.length), [0, 1, 2, 3, 4]);
+  });
+});

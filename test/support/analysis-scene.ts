@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
+import type { AnalysisType, Conclusion } from '../../src/ai/analyses.ts';
+import { createOpenAi } from '../../src/ai/openai.ts';
+import type { KeptReplies } from '../../src/ai/provider.ts';
+import { blankSurvey } from '../../src/domain/blank-survey.ts';
+import type { Question, SurveyWithQuestions } from '../../src/domain/survey.ts';
+import { newId } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { analyse, type AnalyseDeps } from '../../src/pipelines/ai/analysis/analyse.ts';
+import { createAiStore, type AiStore, type SurveyJob } from '../../src/stores/postgres/ai.ts';
+import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
+import { startAiProvider, standInKey, type SeenCall } from './ai-provider.ts';
+import { freshDatabase } from './people-server.ts';
+import { givenStart, openResponseDatabase, responseLine } from './response-database.ts';
+
+/** What a call was about. */
+export const dataOf = ({ user }: SeenCall): any => JSON.parse(user[0] ?? '{}');
+
+export interface AnalysedSurveyOptions {
+  type: AnalysisType;
+  batchSize: number;
+  batchesAtOnce?: number;
+  anonymiseAll?: AnalyseDeps['anonymiseAll'];
+  kept?: KeptReplies;
+  /** In place of what the store does. */
+  store?: Partial<AiStore>;
+}
+
+/** Real stores and a stand-in of a provider, for analyses without a service around them. */
+export async function openAnalysisScene() {
+  const ownerId = newId();
+  const postgres = await freshDatabase();
+  await postgres.sql`INSERT INTO users ${postgres.sql({ id: ownerId, email: 'a@example.org', email_key: 'a@example.org', password_hash: '-', role: 'EDITOR' })}`;
+  const responses = await openResponseDatabase();
+  const ai = await startAiProvider();
+
+  /** A survey with one open question; `asked` counts what the store is asked for, by name. */
+  const openSurvey = async ({ type, batchSize, batchesAtOnce = 1, anonymiseAll, kept, store: replaced = {} }: AnalysedSurveyOptions) => {
+    const survey = { ...blankSurvey(newId(), ownerId, Date.now()), title: 'Canteen' };
+    await createSurveyStore(postgres.sql).create(survey);
+    const question = { id: newId(), type: 'LONG_TEXT', text: 'What do you think?', isHidden: false, options: [], rows: [], settings: {}, slots: { codes: { '': 0 }, numbers: {}, texts: { '': 0 } } } as unknown as Question;
+    const withQuestions = { ...survey, questions: [question], slotCounts: { codes: 1, numbers: 0, texts: 1 } } as SurveyWithQuestions;
+    const asked = new Map<string, number>();
+    const real = createAiStore(postgres.sql);
+    const store = new Proxy(real, {
+      get(target, name: keyof AiStore & string) {
+        asked.set(name, (asked.get(name) ?? 0) + 1);
+        return replaced[name] ?? target[name];
+      },
+    });
+    let told = 0;
+    const add = (texts: string[]) => responses.store(texts.map((text) => responseLine({ surveyId: survey.id, submittedAtMs: givenStart + (told += 1), codes: [1], texts: [text] })));
+    const provider = { ...createOpenAi({ apiKey: standInKey, baseUrl: ai.env['OPENAI_BASE_URL'], models: { high: 'large', low: 'small' }, timeoutMs: 10_000, fetch }), kept };
+    const run = async (): Promise<Conclusion | null> => {
+      const job: SurveyJob = { id: newId(), ownerId, surveyId: survey.id, topic: `${type}/test`, request: { analysisType: type }, status: 'RUNNING', progress: 0, error: null, claim: null };
+      await postgres.sql`INSERT INTO ai_jobs ${postgres.sql({ id: job.id, owner_id: ownerId, survey_id: survey.id, topic: job.topic, request: postgres.sql.json(job.request), status: 'RUNNING' })}`;
+      asked.clear();
+      ai.calls.length = 0;
+      const deps = { store, responses: responses.responses, batchSize, batchDelayMs: 0, batchesAtOnce, anonymiseAll, newId: () => newId(), log: createLog('error') };
+      const { signal } = new AbortController();
+      const conclusion = await analyse(deps, { job, type, survey: withQuestions, provider, signal }).catch(async (error: unknown) => {
+        await real.fail(job, { code: 'INTERNAL_ERROR', message: 'failed' });
+        throw error;
+      });
+      assert.deepEqual(getEventListeners(signal, 'abort'), [], 'what the calls of a long job leave behind would grow with it');
+      await real.complete(job, conclusion);
+      return conclusion;
+    };
+    return { id: survey.id, add, run, asked, real, scope: { surveyId: survey.id, topic: `${type}/test` } };
+  };
+
+  return {
+    postgres, ai, openSurvey,
+    /** As at the start. */
+    reset(): void {
+      ai.calls.length = 0;
+      ai.faults.length = 0;
+      ai.delayMs = 0;
+      ai.holdUntil = undefined;
+    },
+    async close(): Promise<void> {
+      await ai.close();
+      await postgres.drop();
+      await responses.close();
+    },
+  };
+}
+
+export type AnalysisScene = Awaited<ReturnType<typeof openAnalysisScene>>;
