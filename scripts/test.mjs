@@ -12,13 +12,12 @@ const lanes = 3;
 
 // The longest begin first, lest one of them runs on when the other lanes have nothing left.
 const longest = [
-  'chaos/export', 'chaos/ai-kill', 'e2e/live', 'e2e/ai-limits', 'e2e/ai-privacy', 'e2e/ai-generation', 'e2e/live-processes', 'e2e/live-limits', 'e2e/ai-analysis', 'e2e/ai-providers', 'chaos/webhook-kill',
+  'chaos/export', 'chaos/ai-kill', 'e2e/live', 'chaos/stores-in-trouble', 'e2e/ai-limits', 'e2e/ai-privacy', 'e2e/ai-generation', 'e2e/live-processes', 'e2e/live-limits', 'e2e/ai-analysis', 'e2e/ai-providers', 'chaos/webhook-kill',
   'e2e/processes', 'chaos/connections', 'chaos/live', 'e2e/ai-bad-input', 'e2e/ai-long-work', 'e2e/webhooks', 'e2e/exports', 'e2e/people', 'e2e/ai-themes', 'e2e/retention', 'e2e/ai-findings',
-  'integration/clickhouse-responses', 'chaos/kill', 'integration/embedded-stores', 'fuzz/api', 'integration/clickhouse-exactness', 'chaos/clock', 'integration/embedded-clickhouse', 'integration/live-socket',
+  'integration/clickhouse-responses', 'chaos/kill', 'integration/embedded-stores', 'fuzz/api', 'integration/clickhouse-exactness', 'chaos/clock', 'chaos/outage', 'integration/embedded-clickhouse', 'integration/live-socket',
 ];
 
-// They hold times against narrow bounds: those that mostly wait run two at once, those that compare milliseconds by themselves.
-const calm = ['chaos/stores-in-trouble', 'chaos/outage'];
+// They compare times of milliseconds, so nothing may run beside them.
 const alone = ['integration/auth-http', 'e2e/webhook-isolation'];
 
 const words = process.argv.slice(2);
@@ -75,11 +74,11 @@ async function runTogether(pureFiles) {
 async function runInLanes(lanedFiles) {
   process.stderr.write(`\n── ${lanedFiles.length} files with stores\n`);
   const stores = await startStores(Math.min(lanes, lanedFiles.length));
-  const isIn = (names) => (file) => names.includes(nameOf(file));
+  const isAlone = (file) => alone.includes(nameOf(file));
   const rank = (file) => (longest.includes(nameOf(file)) ? longest.indexOf(nameOf(file)) : longest.length);
-  const crowd = lanedFiles.filter((file) => !isIn([...calm, ...alone])(file)).sort((a, b) => rank(a) - rank(b));
-  for (const [waiting, count] of [[crowd, lanes], [lanedFiles.filter(isIn(calm)), 2], [lanedFiles.filter(isIn(alone)), 1]])
-    await Promise.all(stores.slice(0, count).map((set) => runLane(set, waiting)));
+  const crowd = lanedFiles.filter((file) => !isAlone(file)).sort((a, b) => rank(a) - rank(b));
+  await Promise.all(stores.map((set) => runLane(set, crowd)));
+  await runLane(stores[0], lanedFiles.filter(isAlone));
   await Promise.all(stores.map(({ stop: end }) => end()));
 }
 

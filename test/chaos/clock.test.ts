@@ -54,7 +54,7 @@ describe('a clock that is set an hour forth and back', () => {
     isOver = true;
     await lanes;
     const reader = await adminClient(service);
-    await eventually(async () => assert.equal((await reader.get(`/analytics/surveys/${id}`)).totalResponses, accepted.size), 5000);
+    await eventually(async () => assert.equal((await reader.get(`/analytics/surveys/${id}`)).totalResponses, accepted.size), 20_000);
     assert.equal((await reader.get(`/surveys/${id}`)).responseCount, accepted.size);
   });
 
@@ -71,8 +71,8 @@ describe('a clock that is set an hour forth and back', () => {
     await move(-hourMs);
     assert.deepEqual([await outcome(ending.id), await outcome(beginning.id)], [[201, undefined], [409, 'SURVEY_NOT_OPEN_YET']]);
     await move(hourMs);
-    await eventually(async () => assert.deepEqual(await outcome(beginning.id), [201, undefined]), 7000);
-    await eventually(async () => assert.equal((await outcome(ending.id))[0], 409), 7000);
+    await eventually(async () => assert.deepEqual(await outcome(beginning.id), [201, undefined]), 20_000);
+    await eventually(async () => assert.equal((await outcome(ending.id))[0], 409), 20_000);
     await move(0);
   });
 

@@ -4,8 +4,8 @@ import { after, before, describe, it } from 'node:test';
 import { adminClient, type Client } from '../support/client.ts';
 import { startService, type RunningService } from '../support/service.ts';
 
-/** The server's own patience is ten seconds; a trickle of bytes does not extend it. */
-const closedWithinMs = 13_000;
+/** The server's own patience is ten seconds; a trickle of bytes does not extend it. The rest is for a busy machine. */
+const closedWithinMs = 20_000;
 
 describe('clients that speak badly', () => {
   let service: RunningService;
@@ -60,20 +60,27 @@ describe('clients that speak badly', () => {
     return held;
   }
 
-  const path = () => `/api/v1/responses/surveys/${surveyId}/submit`;
-  const head = (length: number) => `POST ${path()} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
-
-  it('by two thousand idle and slow connections keep nobody else waiting, and are let go in time', async () => {
-    const idle = await holdMany(1700, '');
-    const slowHeads = await holdMany(150, `POST ${path()} HTTP/1.1\r\nHost: x\r\n`, (n) => `X-Slow-${n}: 1\r\n`);
-    const slowBodies = await holdMany(150, head(10_000), () => ' ');
+  /** Milliseconds of a submission, the slowest but five per cent. */
+  async function slowestButFew(): Promise<number> {
     const times: number[] = [];
     for (let n = 0; n < 200; n += 1) {
       const startedAt = performance.now();
       assert.equal((await admin.submit(surveyId, { answers: [] })).status, 201);
       times.push(performance.now() - startedAt);
     }
-    assert.ok((times.sort((a, b) => a - b)[190] ?? Infinity) < 500, `the 95th of 100 submissions took ${times[190]} ms`);
+    return times.sort((a, b) => a - b)[190] ?? Infinity;
+  }
+
+  const path = () => `/api/v1/responses/surveys/${surveyId}/submit`;
+  const head = (length: number) => `POST ${path()} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+
+  it('by two thousand idle and slow connections keep nobody else waiting, and are let go in time', async () => {
+    const undisturbedMs = await slowestButFew();
+    const idle = await holdMany(1700, '');
+    const slowHeads = await holdMany(150, `POST ${path()} HTTP/1.1\r\nHost: x\r\n`, (n) => `X-Slow-${n}: 1\r\n`);
+    const slowBodies = await holdMany(150, head(10_000), () => ' ');
+    const crowdedMs = await slowestButFew();
+    assert.ok(crowdedMs < 500 + 5 * undisturbedMs, `the 95th of 100 submissions took ${crowdedMs} ms, ${undisturbedMs} ms before`);
     for (const [kind, connections] of Object.entries({ idle, slowHeads, slowBodies })) {
       const held = await Promise.all(connections);
       const longestMs = Math.max(...held.map(({ heldMs }) => heldMs));

@@ -10,10 +10,8 @@ import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embed
 import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { areInTime } from '../support/refusals.ts';
 import { startService, temporaryDataDir, type RunningService } from '../support/service.ts';
-
-/** Longer than the bound of a refusal (2.5 s) by what two busy processors may add. */
-const refusedWithinMs = 3500;
 
 /** Stores that answer, but not as they should; what was accepted must be there once, and what was refused may be sent again. */
 describe('a store that is in trouble', () => {
@@ -21,6 +19,7 @@ describe('a store that is in trouble', () => {
   const smallDisk = join(dataDir, 'redis-intake');
   const accepted = new Set<string>();
   const refused = new Set<string>();
+  let refusalsMs: number[] = [];
   let isDiskSmall = false;
   let stores: EmbeddedStores;
   let service: RunningService;
@@ -60,13 +59,14 @@ describe('a store that is in trouble', () => {
     }
     assert.deepEqual([status, body.code], [503, 'SERVICE_UNAVAILABLE'], JSON.stringify(body));
     assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
-    assert.ok(tookMs < refusedWithinMs, `the refusal took ${Math.round(tookMs)} ms`);
+    refusalsMs.push(tookMs);
     refused.add(responseId);
     return 503;
   }
 
   /** Makes trouble, sees that it hurts and is refused rightly, ends it, and sees that everything is taken again. */
   async function through(begin: () => Promise<unknown>, end: () => Promise<unknown>, isHurting = true): Promise<void> {
+    refusalsMs = [];
     await begin();
     try {
       const statuses = await Promise.all(Array.from({ length: 20 }, () => submit()));
@@ -75,6 +75,7 @@ describe('a store that is in trouble', () => {
     } finally {
       await end();
     }
+    assert.ok(areInTime(refusalsMs), `the refusals took ${refusalsMs.map(Math.round)} ms`);
     await eventually(async () => assert.equal(await submit(), 201), 10_000);
     for (const responseId of [...refused]) await eventually(async () => assert.equal(await submit(responseId), 201), 10_000);
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, accepted.size), 15_000);
@@ -144,7 +145,7 @@ describe('a store that is in trouble', () => {
           isLoading ||= said.includes('LOADING');
           assert.equal(said, 'PONG');
         }, 30_000);
-        await eventually(async () => assert.equal(await submit(), 201), 2000);
+        await eventually(async () => assert.equal(await submit(), 201), 10_000);
       },
     );
     assert.ok(isLoading, 'it never said that it was loading');
@@ -182,7 +183,7 @@ describe('a store that is in trouble', () => {
           const startedAt = performance.now();
           const reply = await admin.call(method, path, body === undefined ? {} : { body });
           assert.ok(reply.status < 500 || (reply.status === 503 && reply.body.code === 'SERVICE_UNAVAILABLE' && Number(reply.headers.get('retry-after')) >= 1), `${store}: ${method} ${path} gave ${reply.status} ${JSON.stringify(reply.body)}`);
-          assert.ok(performance.now() - startedAt < 18_000, `${store}: ${method} ${path} took ${Math.round(performance.now() - startedAt)} ms`);
+          assert.ok(performance.now() - startedAt < 25_000, `${store}: ${method} ${path} took ${Math.round(performance.now() - startedAt)} ms`);
         }));
       } finally {
         process.kill(pid, 'SIGCONT');
@@ -200,7 +201,7 @@ describe('a store that is in trouble', () => {
         assert.equal(await submit(), 201);
         const reply = await admin.call('GET', `/surveys/${surveyId}`);
         assert.ok(reply.status === 200 || (reply.status === 503 && reply.body.code === 'SERVICE_UNAVAILABLE'), JSON.stringify(reply.body));
-        await eventually(async () => assert.equal((await admin.call('GET', `/surveys/${surveyId}`)).status, 200), 5000);
+        await eventually(async () => assert.equal((await admin.call('GET', `/surveys/${surveyId}`)).status, 200), 15_000);
       }
     } finally {
       await sql.end({ timeout: 1 });

@@ -104,8 +104,8 @@ describe('live streams at their limits', () => {
       for (let n = 0; n < 1000; n += 1) live.send({ type: n % 2 === 0 ? 'subscribe' : 'unsubscribe', surveyId: survey.id, ...(n % 2 === 0 && { channels: ['responses', 'analytics'] }) });
     const startedAt = Date.now();
     const responseId = await submit(survey.id);
-    await calm.next('response', (message) => message['responseId'] === responseId, 3000);
-    assert.ok(Date.now() - startedAt < 3000);
+    await calm.next('response', (message) => message['responseId'] === responseId, 5000);
+    assert.ok(Date.now() - startedAt < 5000);
     for (const live of crowd) await cutOff(live);
   });
 
@@ -135,8 +135,8 @@ describe('live streams at their limits', () => {
     assert.ok(grown < 100 * 1024 * 1024, `${Math.round(grown / 1024 / 1024)} MiB`);
     for (const live of stalled) live.socket.resume();
     const texted = readers.map((reader) => reader.resume());
-    for (const live of stalled) await eventually(() => assert.equal(new Set(live.responseIds()).size, 1000), 30_000);
-    for (const count of texted) await eventually(() => assert.equal(count().responses, 1000), 30_000);
+    for (const live of stalled) await eventually(() => assert.equal(new Set(live.responseIds()).size, 1000), 30_000, 250);
+    for (const count of texted) await eventually(() => assert.equal(count().responses, 1000), 30_000, 250);
     assert.ok(texted.every((count) => count().lagged >= 1), 'each was told that it lags');
     for (const reader of readers) reader.close();
   });

@@ -152,7 +152,7 @@ describe('several HTTP processes on one port', () => {
 
 describe('several HTTP processes that are told to stop', () => {
   it('answer what they have taken, lose nothing and end within ten seconds', async () => {
-    const service = await startService({ env: { WORKERS: '2', DRAIN_DELAY_MS: '1500' } });
+    const service = await startService({ env: { WORKERS: '2', DRAIN_DELAY_MS: '3000' } });
     const admin = await adminClient(service);
     const { id } = await admin.create('/surveys', { title: 'Drained', status: 'ACTIVE' });
     const accepted = new Set<string>();
@@ -169,7 +169,7 @@ describe('several HTTP processes that are told to stop', () => {
     const [toldAt, before] = [performance.now(), accepted.size];
     const stopped = service.stop();
     // Balancers hear of it while everything is still taken.
-    await eventually(async () => assert.equal((await callOnce(service.origin, 'GET', '/health/ready')).body.details?.reason, 'DRAINING'), 1400, 5);
+    await eventually(async () => assert.equal((await callOnce(service.origin, 'GET', '/health/ready')).body.details?.reason, 'DRAINING'), 2900, 5);
     assert.equal(await stopped, 0);
     assert.ok(performance.now() - toldAt < 10_000, `it took ${performance.now() - toldAt} ms`);
     isOver = true;
@@ -189,9 +189,9 @@ describe('several HTTP processes that are told to stop', () => {
     const service = await startService({ env: { WORKERS: '2', DRAIN_DELAY_MS: '10000' } });
     const startedAt = performance.now();
     process.kill(service.pid, 'SIGTERM');
-    await eventually(async () => assert.equal((await callOnce(service.origin, 'GET', '/health/ready')).body.details?.reason, 'DRAINING'), 2000, 5);
+    await eventually(async () => assert.equal((await callOnce(service.origin, 'GET', '/health/ready')).body.details?.reason, 'DRAINING'), 8000, 5);
     assert.equal(await service.stop(), 1);
-    assert.ok(performance.now() - startedAt < 4000);
+    assert.ok(performance.now() - startedAt < 9500, 'it waited as if it had been told once');
   });
 });
 

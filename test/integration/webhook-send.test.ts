@@ -60,7 +60,7 @@ describe('sending to strangers', () => {
     const [hung, dripped] = await Promise.all([post(silent.url), post(dripping.url)]);
     assert.deepEqual(failureOf(hung), ['timeout', null]);
     assert.deepEqual(failureOf(dripped), ['timeout', 200]);
-    assert.ok(performance.now() - startedAt < timeoutMs * 3);
+    assert.ok(performance.now() - startedAt < 10_000, 'the drips alone would take twenty seconds');
   });
 
   it('reads no more than a little of an endless reply, and keeps 4 KiB of it', async () => {

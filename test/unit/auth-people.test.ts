@@ -24,7 +24,7 @@ describe('e-mail addresses', () => {
   it('are judged in time that does not grow with their malice', () => {
     const started = performance.now();
     for (const text of [`${'a'.repeat(250)}!@`, `a@${'-'.repeat(251)}`, `${'.'.repeat(253)}@`, '@'.repeat(254), 'a'.repeat(250_000)]) isEmail(text);
-    assert.ok(performance.now() - started < 500);
+    assert.ok(performance.now() - started < 5000, 'a quarter of a million characters would take minutes in quadratic time');
   });
 });
 

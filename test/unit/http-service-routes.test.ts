@@ -130,7 +130,7 @@ describe('health', () => {
     const slow = await askAnew();
     assert.deepEqual([slow.status, slow.body.details.checks.intake], [503, 'timed out']);
     const tookMs = performance.now() - startedAt;
-    assert.ok(tookMs >= 55 && tookMs < 1500, `${tookMs} ms`);
+    assert.ok(tookMs >= 55 && tookMs < 5000, `${tookMs} ms`);
     state.intake = async () => 'OK';
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { deflateRawSync } from 'node:zlib';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { inspectContent } from '../../src/stores/uploads/media-type.ts';
 
 async function typeOf(bytes: Buffer, declared = 'application/octet-stream', taken: readonly string[] | undefined = ['*/*', 'application/*', 'image/*', 'text/*', 'audio/*', 'video/*', 'font/*']): Promise<string> {
@@ -38,13 +38,21 @@ describe('a file made to trick', () => {
     const packed = deflateRawSync(Buffer.alloc(size), { level: 9 });
     assert.ok(packed.length < 64 * 1024, 'all of it lies where the type is looked for');
     const resting = process.memoryUsage();
-    const startedAt = performance.now();
+    const looksMs: number[] = [];
     for (const name of ['[Content_Types].xml', 'mimetype', 'word/document.xml', '_rels/.rels', 'AndroidManifest.xml'])
-      for (const isSizeBehind of [false, true]) assert.match(await typeOf(zip(name, packed, { size, isSizeBehind })), /^application\//, name);
+      for (const isSizeBehind of [false, true]) {
+        const startedAt = performance.now();
+        assert.match(await typeOf(zip(name, packed, { size, isSizeBehind })), /^application\//, name);
+        looksMs.push(performance.now() - startedAt);
+      }
     const now = process.memoryUsage();
     const grown = (now.heapUsed + now.external + now.arrayBuffers - resting.heapUsed - resting.external - resting.arrayBuffers) / 2 ** 20;
-    assert.ok(performance.now() - startedAt < 2000, `${Math.round(performance.now() - startedAt)} ms`);
     assert.ok(grown < 60, `${Math.round(grown)} MiB`);
+    const startedAt = performance.now();
+    inflateRawSync(packed);
+    const unpackedMs = performance.now() - startedAt;
+    // Most of them: something else may have held one up.
+    assert.ok((looksMs.toSorted((a, b) => a - b)[5] ?? Infinity) < unpackedMs / 2, `${looksMs.map(Math.round)} ms; unpacking takes ${Math.round(unpackedMs)}`);
   });
 
   it('by lies about its lengths is looked at and no further', async () => {
@@ -59,7 +67,7 @@ describe('a file made to trick', () => {
     ];
     const startedAt = performance.now();
     for (const bytes of odd) assert.match(await typeOf(bytes), /^\w+\/[\w.+-]+$/);
-    assert.ok(performance.now() - startedAt < 1000);
+    assert.ok(performance.now() - startedAt < 5000);
   });
 
   it('by being two things at once is what its first bytes say, and never a page', async () => {

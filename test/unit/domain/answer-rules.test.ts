@@ -58,7 +58,7 @@ describe('an answer in particular', () => {
     const slow = one({ type: 'SHORT_TEXT', text: 't', settings: { pattern: '(a+)+$', maxLength: 5000 } });
     const startedAt = performance.now();
     assert.ok(!slow.check([{ textValue: `${'a'.repeat(4000)}!` }]).ok);
-    assert.ok(performance.now() - startedAt < 1000);
+    assert.ok(performance.now() - startedAt < 5000, 'exponential time would not end at all');
     assert.throws(() => one({ type: 'SHORT_TEXT', text: 't', settings: { pattern: '(' } }), /RE2/);
   });
 
