@@ -1,6 +1,7 @@
 import { Problem, conflict, unavailable } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
-import type { AppendResult, Intake } from '../stores/redis/intake.ts';
+import type { AppendResult } from '../stores/redis/appendix.ts';
+import type { Intake } from '../stores/redis/intake.ts';
 import { bodyDigest } from './body-digest.ts';
 import { quotaProblem } from './intake-problem.ts';
 import { makePlan, takenProblem, type Plan, type PlanDeps, type SubmissionRequest, type UploadReservations } from './submission-plan.ts';

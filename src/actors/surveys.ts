@@ -4,7 +4,7 @@ import type { SurveyStatus, SurveyWithQuestions } from '../domain/survey.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Intake } from '../stores/redis/intake.ts';
-import type { SurveyChange, SurveyStore } from '../stores/postgres/surveys.ts';
+import type { SurveyStore } from '../stores/postgres/surveys.ts';
 import { createAnonymity } from './anonymity.ts';
 import { moveSurvey } from './lifecycle.ts';
 import { packSurvey, unpackSurvey, type PackedSurvey } from './packed-survey.ts';

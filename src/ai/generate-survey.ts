@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineQuestion, newQuestionBody } from '../domain/question-definition.ts';
-import { questionTypeNames, registry } from '../domain/questions/registry.ts';
+import { registry } from '../domain/questions/registry.ts';
+import { questionTypeNames } from '../domain/questions/type-names.ts';
 import type { ProviderName } from '../settings.ts';
 import { readBy, type ReplyReading } from './read-reply.ts';
 import type { Task } from './structured.ts';

@@ -4,7 +4,8 @@ import { readAs } from '../findings.ts';
 import { mergeOptions, optionInput, rewordOptions, wording, type OptionInput, type OptionMerge } from './option-list.ts';
 import type { QuestionType } from './questions/contract.ts';
 import { freePoints, keepPoints } from './questions/ordered-options.ts';
-import { questionTypeNames, registry, type QuestionTypeName } from './questions/registry.ts';
+import { registry } from './questions/registry.ts';
+import { questionTypeNames, type QuestionTypeName } from './questions/type-names.ts';
 import { isPlainText } from './questions/text-checks.ts';
 import { visibleOptions, visibleRows, type MatrixRow, type Option, type Question } from './survey.ts';
 

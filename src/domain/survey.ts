@@ -1,4 +1,4 @@
-import type { QuestionTypeName } from './questions/registry.ts';
+import type { QuestionTypeName } from './questions/type-names.ts';
 
 export const surveyStatuses = ['DRAFT', 'ACTIVE', 'PAUSED', 'CLOSED'] as const;
 export type SurveyStatus = (typeof surveyStatuses)[number];

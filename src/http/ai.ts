@@ -8,7 +8,7 @@ import { createSuggestionStore } from '../stores/postgres/ai-suggestions.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import { createGuard } from '../webhooks/guard.ts';
 import type { SurveyAccess } from './dispatch.ts';
-import type { HttpOptions } from './http.ts';
+import type { HttpOptions } from './options.ts';
 import type { Route } from './route.ts';
 import { aiAnalysisRoutes } from './routes/ai-analysis.ts';
 import { aiConversationRoutes } from './routes/ai-conversations.ts';

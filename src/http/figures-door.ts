@@ -2,7 +2,7 @@ import { newId } from '../ids.ts';
 import { createSurveyAccess } from './access.ts';
 import { createAddressReader } from './client-address.ts';
 import { createDispatch } from './dispatch.ts';
-import type { HttpOptions } from './http.ts';
+import type { HttpOptions } from './options.ts';
 import { createLimits } from './limits.ts';
 import { createPeople } from './people.ts';
 import { createRootRoutes } from './root-routes.ts';

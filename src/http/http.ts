@@ -1,17 +1,9 @@
 import { readFileSync } from 'node:fs';
-import type { Core } from '../actors/core.ts';
-import type { DrawReport } from '../ai/report.ts';
 import { assetPath } from '../assets.ts';
 import { newId } from '../ids.ts';
-import type { Log } from '../log.ts';
-import type { Figures, Metrics } from '../metrics.ts';
-import type { JobSender } from '../pipelines/queues.ts';
-import type { Secrets } from '../secrets.ts';
-import type { Settings } from '../settings.ts';
 import { createSuggestionStore } from '../stores/postgres/ai-suggestions.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import { handOverWebhooks } from '../stores/postgres/webhooks.ts';
-import type { Stores } from '../stores/stores.ts';
 import { createGuard } from '../webhooks/guard.ts';
 import { aiRoutes } from './ai.ts';
 import { createSurveyAccess } from './access.ts';
@@ -23,6 +15,7 @@ import { createLive } from './live/live.ts';
 import { createPeople, type People } from './people.ts';
 import { createRouteTable, type Route } from './route.ts';
 import { createOpenApi } from './openapi.ts';
+import type { HttpOptions } from './options.ts';
 import { createRootRoutes } from './root-routes.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { docsRoutes, openApiRoute } from './routes/docs.ts';
@@ -41,20 +34,6 @@ import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import { assertNativeServer, basePath, createServer, type Server } from './server.ts';
 import { createSubmitDoor } from './submit-door.ts';
-
-export interface HttpOptions {
-  settings: Settings;
-  stores: Stores;
-  core: Core;
-  jobs: JobSender;
-  metrics: Metrics;
-  secrets: Secrets;
-  log: Log;
-  drawReport: DrawReport;
-  isPortShared: boolean;
-  /** The figures of all processes, for /metrics. */
-  figuresOfAll(): Promise<readonly Figures[]>;
-}
 
 /** The interface of one process: people, routes, limits, server. */
 export async function createHttp(options: HttpOptions) {

@@ -1,13 +1,7 @@
 import { cpus } from 'node:os';
-import type { Core } from '../actors/core.ts';
 import { newId } from '../ids.ts';
-import type { Log } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
-import type { Secrets } from '../secrets.ts';
-import type { Role, Settings } from '../settings.ts';
 import { exportRequested } from '../stores/postgres/exports.ts';
 import { createSessionStore } from '../stores/postgres/sessions.ts';
-import type { StoreUrls, Stores } from '../stores/stores.ts';
 import { createFanOut, type FanOut } from '../webhooks/fan-out.ts';
 import { startAi } from './ai/start.ts';
 import { createBatchNews } from './batch-news.ts';
@@ -15,25 +9,11 @@ import { makeInProcess } from './exports/fork.ts';
 import { createExportJobs, type ExportJobs } from './exports/jobs.ts';
 import { createRushWatch } from './exports/rush.ts';
 import { createIngest } from './ingest.ts';
+import type { JobsOptions } from './jobs-options.ts';
 import { createOutbox, type Outbox, type OutboxHandler } from './outbox.ts';
 import { startSchedule, type ScheduledTask } from './schedule.ts';
 import { tailMs } from './tail.ts';
 import { createHint, startWebhooks, webhookHandlers } from './webhooks.ts';
-import type { Workers } from './workers.ts';
-
-export interface JobsOptions {
-  roles: readonly Role[];
-  stores: Stores;
-  core: Core;
-  workers: Workers;
-  secrets: Secrets;
-  urls: StoreUrls;
-  settings: Settings;
-  metrics: Metrics;
-  log: Log;
-  /** Names this process among all that may own a shard. */
-  name: string;
-}
 
 /** Starts what runs behind the interface in this process: ingest and jobs, as its roles say. */
 export function startJobs(options: JobsOptions) {

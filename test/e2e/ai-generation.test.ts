@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { aiProviders, endedJob, newcomer, startAiScene, type AiScene } from '../support/ai-scene.ts';
+import { aroundAi } from '../support/around-ai.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
-import { questionTypeNames } from '../../src/domain/questions/registry.ts';
+import { questionTypeNames } from '../../src/domain/questions/type-names.ts';
 
 
 /** A survey as a model would write it, with every type in turn. */
@@ -23,17 +24,7 @@ describe('surveys written to order', () => {
   let service: AiScene['service'];
   let ai: AiScene['ai'];
   let admin: Client;
-  let stop: AiScene['stop'];
-
-  before(async () => {
-    ({ service, ai, admin, stop } = await startAiScene());
-  });
-  after(() => stop?.());
-  beforeEach(() => {
-    ai.calls.length = 0;
-    ai.faults.length = 0;
-    ai.answer = writtenSurvey;
-  });
+  aroundAi((scene) => void ({ service, ai, admin } = scene), { answer: writtenSurvey });
   const generate = (body: Record<string, unknown>) => admin.call('POST', '/ai/generate-survey', { body: { prompt: 'What do people think of our canteen?', questionCount: 5, ...body } });
 
   for (const provider of aiProviders)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { questionTypeNames, registry } from '../../src/domain/questions/registry.ts';
+import { registry } from '../../src/domain/questions/registry.ts';
+import { questionTypeNames } from '../../src/domain/questions/type-names.ts';
 import { problemTable } from '../../src/errors.ts';
 import { createOpenApi } from '../../src/http/openapi.ts';
 import { examples, namedExamples } from '../../src/http/reference/examples.ts';

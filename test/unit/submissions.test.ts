@@ -4,7 +4,7 @@ import type { SubmissionRequest } from '../../src/actors/submission-plan.ts';
 import { createSubmissions, type SubmissionsDeps } from '../../src/actors/submissions.ts';
 import type { HeldSurvey } from '../../src/actors/surveys.ts';
 import { unavailable } from '../../src/errors.ts';
-import type { Appendix, AppendResult } from '../../src/stores/redis/intake.ts';
+import type { Appendix, AppendResult } from '../../src/stores/redis/appendix.ts';
 
 const surveyId = '01900000-0000-7000-8000-000000000001';
 

@@ -15,15 +15,8 @@ import { ratingScale } from './rating-scale.ts';
 import { shortText } from './short-text.ts';
 import { slider } from './slider.ts';
 import { time } from './time.ts';
+import type { QuestionTypeName } from './type-names.ts';
 import { yesNo } from './yes-no.ts';
-
-/** The question types by their names in the interface. */
-export const questionTypeNames = [
-  'MULTIPLE_CHOICE', 'CHECKBOXES', 'DROPDOWN', 'RATING_SCALE', 'NPS', 'MATRIX', 'RANKING', 'SHORT_TEXT', 'LONG_TEXT', 'EMAIL', 'NUMBER', 'DATE', 'TIME',
-  'FILE_UPLOAD', 'SLIDER', 'YES_NO', 'LIKERT_SCALE',
-] as const;
-
-export type QuestionTypeName = (typeof questionTypeNames)[number];
 
 /** All that is known of each type. A type that is missing here does not compile. */
 export const registry: Readonly<Record<QuestionTypeName, QuestionType>> = {

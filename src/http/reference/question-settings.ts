@@ -1,5 +1,6 @@
 import { changedSettings, newSettings } from '../../domain/question-definition.ts';
-import { questionTypeNames, registry } from '../../domain/questions/registry.ts';
+import { registry } from '../../domain/questions/registry.ts';
+import { questionTypeNames } from '../../domain/questions/type-names.ts';
 import { questionSettingsSchema } from '../schemas/questions.ts';
 import { emit, shownAs, type JsonSchema } from './schema-book.ts';
 

@@ -1,4 +1,5 @@
-import { questionTypeNames, registry, type QuestionTypeName } from '../../domain/questions/registry.ts';
+import { registry } from '../../domain/questions/registry.ts';
+import { questionTypeNames, type QuestionTypeName } from '../../domain/questions/type-names.ts';
 import type { OptionSource } from '../../domain/questions/contract.ts';
 import { problemTable } from '../../errors.ts';
 import { liveText } from './live-text.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { questionTypeNames, registry, type QuestionTypeName } from '../../domain/questions/registry.ts';
+import { registry } from '../../domain/questions/registry.ts';
+import { questionTypeNames, type QuestionTypeName } from '../../domain/questions/type-names.ts';
 import { countSchema, idSchema } from './common.ts';
 
 export const questionTypeSchema = z.enum(questionTypeNames).meta({ id: 'QuestionType', description: 'What kind of question it is; see the table of types in the description of the Questions tag.' });

@@ -7,7 +7,7 @@ import { createConversationStore } from '../../stores/postgres/ai-conversations.
 import { createReportStore } from '../../stores/postgres/ai-reports.ts';
 import { createSuggestionStore } from '../../stores/postgres/ai-suggestions.ts';
 import { createGuard } from '../../webhooks/guard.ts';
-import type { JobsOptions } from '../jobs.ts';
+import type { JobsOptions } from '../jobs-options.ts';
 import { startAiJobs } from './jobs.ts';
 
 /** Works AI jobs off in this process; gives the tasks that keep them in order. */

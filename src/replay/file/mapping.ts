@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { questionTypeNames } from '../../domain/questions/registry.ts';
+import { questionTypeNames } from '../../domain/questions/type-names.ts';
 import type { Column } from './table.ts';
 
 const wish = z.strictObject({

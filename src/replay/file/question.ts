@@ -1,4 +1,4 @@
-import type { QuestionTypeName } from '../../domain/questions/registry.ts';
+import type { QuestionTypeName } from '../../domain/questions/type-names.ts';
 import type { DayOrder } from './dates.ts';
 
 /** Every type but FILE_UPLOAD: a CSV has no files. */

@@ -1,5 +1,6 @@
 import type { ClosedReason, MatrixRow, Option, Question, QuestionSettings, Slots, Survey, SurveyStatus, Visibility } from '../../domain/survey.ts';
-import { registry, type QuestionTypeName } from '../../domain/questions/registry.ts';
+import { registry } from '../../domain/questions/registry.ts';
+import type { QuestionTypeName } from '../../domain/questions/type-names.ts';
 import { unavailable } from '../../errors.ts';
 
 /** A row of `surveys` as postgres.js gives it. */

@@ -1,4 +1,4 @@
-import type { AppendCode, Appendix, AppendResult } from './intake.ts';
+import type { AppendCode, Appendix, AppendResult } from './appendix.ts';
 
 /** A submission on its way into the intake. */
 export interface Waiting {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { QuestionTypeName } from '../../../src/domain/questions/registry.ts';
+import type { QuestionTypeName } from '../../../src/domain/questions/type-names.ts';
 import { one } from './one-question.ts';
 
 describe('an answer in particular', () => {

@@ -1,5 +1,4 @@
 import type { CellValue, FileColumn } from '../layout.ts';
-import type { WorkbookTemplate } from './template.ts';
 
 /** What a cell may hold at most. */
 const mostCharacters = 32_767;
@@ -27,10 +26,13 @@ export function xmlText(text: string): string {
 const inline = (text: string): string => ` t="inlineStr"><is><t xml:space="preserve">${xmlText(text)}</t></is></c>`;
 const plain = (value: number): string => `><v>${value}</v></c>`;
 
+/** The numbers of the styles of a moment, a day, a time of day, and a yes or no in the workbook. */
+export type CellStyles = Readonly<Record<'moment' | 'date' | 'time' | 'flag', string>>;
+
 /** Writes the rest of a cell behind its place, or '' where there is none. Text is always a typed string: never a formula. */
 export type CellEnd = (value: CellValue) => string;
 
-export function cellEnd({ type, answer }: FileColumn, styles: WorkbookTemplate['styles']): CellEnd {
+export function cellEnd({ type, answer }: FileColumn, styles: CellStyles): CellEnd {
   if (answer?.column.cell.kind === 'choice') return remembered(inline);
   switch (type) {
     case 'text':

@@ -2,8 +2,8 @@ import { PermanentFailure } from '../../../errors.ts';
 import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
 import type { FileColumn } from '../layout.ts';
 import type { Writer } from '../writer.ts';
-import { cellEnd } from './cells.ts';
-import { makeTemplate, type WorkbookTemplate } from './template.ts';
+import { cellEnd, type CellStyles } from './cells.ts';
+import { makeTemplate } from './template.ts';
 import { createZip } from './zip.ts';
 
 const rowsOfSheet = 1_048_576;
@@ -37,7 +37,7 @@ async function* sheetOf(before: string, rows: AsyncIterable<string>, after: stri
 }
 
 /** Deals the responses out over several sheets. */
-function createRows(batches: AsyncIterable<readonly ResponseRecord[]>, columns: readonly FileColumn[], styles: WorkbookTemplate['styles']) {
+function createRows(batches: AsyncIterable<readonly ResponseRecord[]>, columns: readonly FileColumn[], styles: CellStyles) {
   const source = batches[Symbol.asyncIterator]();
   const write = rowWriter(columns, styles);
   let rest: readonly ResponseRecord[] = [];
@@ -67,7 +67,7 @@ function createRows(batches: AsyncIterable<readonly ResponseRecord[]>, columns: 
   };
 }
 
-function rowWriter(columns: readonly FileColumn[], styles: WorkbookTemplate['styles']): (record: ResponseRecord, row: number) => string {
+function rowWriter(columns: readonly FileColumn[], styles: CellStyles): (record: ResponseRecord, row: number) => string {
   const cells = columns.map((column, index) => ({ start: `<c r="${letters(index)}`, read: column.read, end: cellEnd(column, styles) }));
   return (record, row) => {
     let text = `<row r="${row}">`;

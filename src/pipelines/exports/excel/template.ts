@@ -2,7 +2,7 @@ import exceljs from 'exceljs';
 import type { Layout } from '../layout.ts';
 import { tableOf, type QuestionTable } from '../tables.ts';
 import type { Summary } from '../summary.ts';
-import { cellText } from './cells.ts';
+import { cellText, type CellStyles } from './cells.ts';
 import { readZip } from './zip.ts';
 
 export interface TemplateOptions {
@@ -20,13 +20,12 @@ export interface WorkbookTemplate {
   parts: { name: string; bytes: Buffer }[];
   /** Sheets of responses: what stands before and after the rows to come (from row 2). */
   sheets: { name: string; before: string; after: string }[];
-  /** The styles of a moment, a day, a time of day, and a yes or no. */
-  styles: Record<keyof typeof formats, string>;
+  styles: CellStyles;
 }
 
 const responsesName = 'Responses';
 // A flag is a number that is shown as a word: some programs read cells of the boolean type as the formula TRUE().
-const formats = { moment: 'yyyy-mm-dd hh:mm:ss.000', date: 'yyyy-mm-dd', time: 'hh:mm:ss', flag: '"true";;"false"' };
+const formats = { moment: 'yyyy-mm-dd hh:mm:ss.000', date: 'yyyy-mm-dd', time: 'hh:mm:ss', flag: '"true";;"false"' } satisfies CellStyles;
 
 /** Lets exceljs make the workbook with its summary, heads and styles; only rows of responses are left to be streamed into it. */
 export async function makeTemplate(options: TemplateOptions): Promise<WorkbookTemplate> {
@@ -64,7 +63,7 @@ function addResponses(workbook: exceljs.Workbook, { columns }: Layout, number: n
 }
 
 /** Cuts a sheet where the rows belong; exceljs writes the head as row 1 and the row of styles as row 2. */
-function split(xml: string): { before: string; after: string; styles: WorkbookTemplate['styles'] } {
+function split(xml: string): { before: string; after: string; styles: CellStyles } {
   const found = /<row r="2"[^>]*>(.*?)<\/row>/s.exec(xml);
   if (!found) throw new Error('the sheet has no row of styles');
   const [moment = '', date = '', time = '', flag = ''] = [...(found[1] ?? '').matchAll(/ s="(\d+)"/g)].map((match) => match[1] ?? '');
