@@ -9,7 +9,8 @@ export function intakeProblem({ actor, survey }: HeldSurvey, nowMs: number): Pro
   if (snapshot.hasTag('accepting')) return undefined;
   if (snapshot.value === 'scheduled') return undefined;
   if (snapshot.value === 'closed' && survey.closedReason === 'QUOTA') return quotaProblem();
-  if (snapshot.value === 'closed' && survey.closedReason === 'ENDED') return conflict('SURVEY_ENDED', 'This survey has ended');
+  // Another process whose clock is a little ahead may have closed it. An end that was moved since says nothing about the closing.
+  if (snapshot.value === 'closed' && survey.endsAt !== null && survey.closedAt !== null && survey.endsAt <= survey.closedAt) return conflict('SURVEY_ENDED', 'This survey has ended');
   return conflict('SURVEY_NOT_ACTIVE', 'This survey takes no responses now');
 }
 

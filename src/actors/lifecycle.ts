@@ -17,19 +17,25 @@ export interface MoveContext {
 }
 
 /**
- * Puts an event to the survey's machine and says what its row becomes and what must be announced. Pure. Throws SURVEY_ENDED or
- * QUOTA_REACHED where the status asked for would not last.
+ * Puts events to the survey's machine, one after the other, and says what its row becomes and what must be announced. Pure. Throws
+ * SURVEY_ENDED or QUOTA_REACHED where the status asked for would not last.
  */
-export function moveSurvey(survey: SurveyWithQuestions, event: SurveyEvent, { nowMs, completed }: MoveContext): Move {
-  const before = surveyMachine.resolveState({ value: stateOf(survey, nowMs), context: contextOf(survey) });
+export function moveSurvey(survey: SurveyWithQuestions, events: readonly SurveyEvent[], context: MoveContext): Move {
+  const move: Move = { survey, events: [], isChanged: false };
+  for (const event of events) step(move, event, context);
+  return move;
+}
+
+function step(move: Move, event: SurveyEvent, context: MoveContext): void {
+  const { survey } = move;
+  const before = surveyMachine.resolveState({ value: stateOf(survey, context.nowMs), context: contextOf(survey) });
   const [after, actions] = transition(surveyMachine, before, event);
   const status = statusOfState[after.value as SurveyState];
   const { closedReason } = after.context;
-  if (status === survey.status && closedReason === survey.closedReason && actions.length === 0) return { survey, events: [], isChanged: false };
-  const moved = { ...survey, status, ...(status === 'CLOSED' ? { closedReason } : { closedReason: null, closedAt: null }), updatedAt: new Date(nowMs) };
-  const move: Move = { survey: moved, events: [], isChanged: status !== survey.status || moved.closedReason !== survey.closedReason };
-  for (const action of actions) apply(move, action.type as SurveyEffect, event, { nowMs, completed });
-  return move;
+  if (status === survey.status && closedReason === survey.closedReason && actions.length === 0) return;
+  move.survey = { ...survey, status, ...(status === 'CLOSED' ? { closedReason } : { closedReason: null, closedAt: null }), updatedAt: new Date(context.nowMs) };
+  move.isChanged ||= status !== survey.status || move.survey.closedReason !== survey.closedReason;
+  for (const action of actions) apply(move, action.type as SurveyEffect, event, context);
 }
 
 function apply(move: Move, effect: SurveyEffect, event: SurveyEvent, { nowMs, completed }: MoveContext): void {

@@ -167,7 +167,9 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
       if (event.type === 'QUOTA_FILLED' && counts !== undefined && !isFull) return undefined;
       const nowMs = deps.now();
       const told = event.type === 'SET_STATUS' ? { ...event, isFull } : event;
-      const result = moveSurvey(edited, told, { nowMs, completed: counts?.completed ?? edited.responseQuota ?? 0 });
+      // A quota that is lowered to what there is has been reached; one that was reached before has been told of.
+      const isFilledByEdit = event.type === 'TIME_CAME' && counts !== undefined && isFull && (current.responseQuota === null || counts.completed < current.responseQuota);
+      const result = moveSurvey(edited, isFilledByEdit ? [told, { type: 'QUOTA_FILLED' }] : [told], { nowMs, completed: counts?.completed ?? edited.responseQuota ?? 0 });
       if (!result.isChanged && edited === current) return undefined;
       return { survey: result.survey, isWordingChanged: edited.title !== current.title || edited.description !== current.description, events: result.events };
     });

@@ -11,7 +11,7 @@ const nowMs = Date.parse('2026-06-01T12:00:00Z');
 const at = (offsetMs: number) => new Date(nowMs + offsetMs);
 const survey = (fields: Partial<SurveyWithQuestions> = {}): SurveyWithQuestions => ({ ...blankSurvey(), status: 'DRAFT', publishedAt: null, ...fields });
 const set = (from: SurveyWithQuestions, status: SurveyStatus, more: { by?: 'update' | 'publish'; isFull?: boolean } = {}) =>
-  moveSurvey(from, { type: 'SET_STATUS', status, by: more.by ?? 'update', isFull: more.isFull ?? false, nowMs }, { nowMs, completed: 7 });
+  moveSurvey(from, [{ type: 'SET_STATUS', status, by: more.by ?? 'update', isFull: more.isFull ?? false, nowMs }], { nowMs, completed: 7 });
 
 describe('the life of a survey', () => {
   it('lets every status be set from every other', () => {
@@ -30,21 +30,29 @@ describe('the life of a survey', () => {
     const early = survey({ status: 'ACTIVE', startsAt: at(60_000) });
     assert.equal(stateOf(early, nowMs), 'scheduled');
     assert.equal(stateOf(early, nowMs + 60_000), 'open');
-    const ended = moveSurvey(survey({ status: 'ACTIVE', endsAt: at(0) }), { type: 'TIME_CAME', nowMs }, { nowMs, completed: 0 });
+    const ended = moveSurvey(survey({ status: 'ACTIVE', endsAt: at(0) }), [{ type: 'TIME_CAME', nowMs }], { nowMs, completed: 0 });
     assert.deepEqual([ended.survey.status, ended.survey.closedReason, ended.survey.closedAt?.getTime()], ['CLOSED', 'ENDED', nowMs]);
-    const running = moveSurvey(survey({ status: 'ACTIVE', endsAt: at(1) }), { type: 'TIME_CAME', nowMs }, { nowMs, completed: 0 });
+    const running = moveSurvey(survey({ status: 'ACTIVE', endsAt: at(1) }), [{ type: 'TIME_CAME', nowMs }], { nowMs, completed: 0 });
     assert.equal(running.isChanged, false);
   });
 
   it('closes once when the quota is filled, and says so once a filling', () => {
-    const full = moveSurvey(survey({ status: 'ACTIVE', responseQuota: 7 }), { type: 'QUOTA_FILLED' }, { nowMs, completed: 7 });
+    const full = moveSurvey(survey({ status: 'ACTIVE', responseQuota: 7 }), [{ type: 'QUOTA_FILLED' }], { nowMs, completed: 7 });
     assert.deepEqual([full.survey.status, full.survey.closedReason], ['CLOSED', 'QUOTA']);
     assert.deepEqual(full.events.map(({ kind, payload }) => [kind, payload['quota'], payload['responseCount']]), [['quota.reached', 7, 7]]);
-    const again = moveSurvey(full.survey, { type: 'QUOTA_FILLED' }, { nowMs, completed: 7 });
+    const again = moveSurvey(full.survey, [{ type: 'QUOTA_FILLED' }], { nowMs, completed: 7 });
     assert.deepEqual([again.isChanged, again.events], [false, []]);
     assert.equal(set(full.survey, 'ACTIVE').survey.status, 'ACTIVE');
-    const causes = [full.events[0]?.cause, moveSurvey({ ...full.survey, status: 'ACTIVE', revision: 9 }, { type: 'QUOTA_FILLED' }, { nowMs, completed: 8 }).events[0]?.cause];
+    const causes = [full.events[0]?.cause, moveSurvey({ ...full.survey, status: 'ACTIVE', revision: 9 }, [{ type: 'QUOTA_FILLED' }], { nowMs, completed: 8 }).events[0]?.cause];
     assert.notEqual(causes[0], causes[1]);
+  });
+
+  it('takes one event after the other: an end that has come wins over a quota that is filled', () => {
+    const events = [{ type: 'TIME_CAME', nowMs }, { type: 'QUOTA_FILLED' }] as const;
+    const filled = moveSurvey(survey({ status: 'ACTIVE', responseQuota: 7 }), events, { nowMs, completed: 7 });
+    assert.deepEqual([filled.survey.status, filled.survey.closedReason, filled.isChanged, filled.events.length], ['CLOSED', 'QUOTA', true, 1]);
+    const ended = moveSurvey(survey({ status: 'ACTIVE', responseQuota: 7, endsAt: at(0) }), events, { nowMs, completed: 7 });
+    assert.deepEqual([ended.survey.closedReason, ended.isChanged, ended.events], ['ENDED', true, []]);
   });
 
   it('refuses a status that could not last, from every status and by either endpoint', () => {

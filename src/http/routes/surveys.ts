@@ -92,7 +92,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       handle: async ({ body, principal }) => {
         const nowMs = deps.now();
         const draft = applyFields(blankSurvey(deps.newId(), principal.userId, nowMs), body, nowMs);
-        const move = moveSurvey(draft, { type: 'SET_STATUS', status: body.status ?? 'DRAFT', by: 'update', isFull: false, nowMs }, { nowMs, completed: 0 });
+        const move = moveSurvey(draft, [{ type: 'SET_STATUS', status: body.status ?? 'DRAFT', by: 'update', isFull: false, nowMs }], { nowMs, completed: 0 });
         await deps.surveys.create(move.survey, move.events);
         await deps.actors.adopt(move.survey);
         return created(await presentWhole(move.survey, 'own'));
@@ -109,7 +109,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     }),
     route({
       method: 'PUT', path: '/surveys/{id}', tag: 'Surveys', summary: 'Change a survey',
-      description: 'Any of the fields. With `status` the survey moves: every status may be set from every other, but what could not last is refused and changes nothing: ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), ACTIVE while the quota is full (409 QUOTA_REACHED). A later `endsAt` or a higher quota in the same request counts. `isAnonymous` can be switched on only while there are no responses (409 HAS_RESPONSES), since those may name their respondents; it can be switched off at any time, for responses to come. A refusal changes nothing, whichever field it is for, even where a response comes in at the same moment.',
+      description: 'Any of the fields. With `status` the survey moves: every status may be set from every other, but what could not last is refused and changes nothing: ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), ACTIVE while the quota is full (409 QUOTA_REACHED). A later `endsAt` or a higher quota in the same request counts. A quota lowered to the complete responses that there are, or below, closes an open survey and announces quota.reached. `isAnonymous` can be switched on only while there are no responses (409 HAS_RESPONSES), since those may name their respondents; it can be switched off at any time, for responses to come. A refusal changes nothing, whichever field it is for, even where a response comes in at the same moment.',
       access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', body: surveyChangeBody, reply: surveyWithQuestionsSchema, replyStatus: 200,
       handle: async ({ params, body, right }) => {
         const id = params['id'] ?? '';
