@@ -10,8 +10,9 @@ const groups = ['unit', 'integration', 'e2e', 'fuzz', 'chaos'];
 // Most of them wait more than they work, so that lanes beside each other take little longer than one.
 const lanes = 3;
 
-// The longest begin first, lest one of them runs on when the other lanes have nothing left.
+// The longest begin first, lest one of them runs on when the other lanes have nothing left; the pure ones are dealt out in this order.
 const longest = [
+  'unit/auth-passwords', 'unit/http-server', 'unit/findings', 'unit/ai-anonymise', 'unit/moved-clock', 'unit/ai-sent-answers', 'unit/domain/answers',
   'chaos/export', 'chaos/ai-kill', 'e2e/live', 'chaos/stores-in-trouble', 'e2e/ai-limits', 'e2e/ai-privacy', 'e2e/ai-generation', 'e2e/live-processes', 'e2e/live-limits', 'e2e/ai-analysis', 'e2e/ai-providers', 'chaos/webhook-kill',
   'e2e/processes', 'chaos/connections', 'chaos/live', 'e2e/ai-bad-input', 'e2e/ai-long-work', 'e2e/webhooks', 'e2e/exports', 'e2e/people', 'e2e/ai-themes', 'e2e/retention', 'e2e/ai-findings',
   'integration/clickhouse-responses', 'chaos/kill', 'integration/embedded-stores', 'fuzz/api', 'integration/clickhouse-exactness', 'chaos/clock', 'chaos/outage', 'integration/embedded-clickhouse', 'integration/live-socket',
@@ -27,7 +28,7 @@ const filters = words.filter((word) => !groups.includes(word));
 const totalLine = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)\n/gm;
 
 prepare();
-const files = groups.filter((name) => askedGroups.length === 0 || askedGroups.includes(name)).flatMap(testFiles);
+const files = groups.filter((name) => askedGroups.length === 0 || askedGroups.includes(name)).flatMap(testFiles).sort((a, b) => rankOf(a) - rankOf(b));
 if (files.length === 0) stop(`No test file matches ${words.join(' ') || 'test/'}`);
 const isPure = (file) => nameOf(file).startsWith('unit/');
 const [pure, others] = [files.filter(isPure), files.filter((file) => !isPure(file))];
@@ -62,6 +63,11 @@ function nameOf(file) {
   return file.slice(join(root, 'dist', 'test').length + 1, -'.test.js'.length);
 }
 
+function rankOf(file) {
+  const rank = longest.indexOf(nameOf(file));
+  return rank === -1 ? longest.length : rank;
+}
+
 /** Pure tests share two processes: most of a file's time would go into loading what the others load too. What they say is shown when they have ended. */
 async function runTogether(pureFiles) {
   process.stderr.write(`\n── unit: ${pureFiles.length} files\n`);
@@ -75,8 +81,7 @@ async function runInLanes(lanedFiles) {
   process.stderr.write(`\n── ${lanedFiles.length} files with stores\n`);
   const stores = await startStores(Math.min(lanes, lanedFiles.length));
   const isAlone = (file) => alone.includes(nameOf(file));
-  const rank = (file) => (longest.includes(nameOf(file)) ? longest.indexOf(nameOf(file)) : longest.length);
-  const crowd = lanedFiles.filter((file) => !isAlone(file)).sort((a, b) => rank(a) - rank(b));
+  const crowd = lanedFiles.filter((file) => !isAlone(file));
   await Promise.all(stores.map((set) => runLane(set, crowd)));
   await runLane(stores[0], lanedFiles.filter(isAlone));
   await Promise.all(stores.map(({ stop: end }) => end()));

@@ -108,19 +108,20 @@ describe('the anonymiser and names', () => {
 
 describe('the anonymiser and hostile texts', () => {
   const hostile = ['1 ', 'a@', 'A ', ':', '1.', 'a.', '-1', 'DE89 ', 'a', 'a dot ', ' at ', '"@', '%40', '1:', 'A.A-', '1 Aaaa ', '1,', '(1', '\u0301', '1\u0301', 'ﷺ', '中', '9:30-', 'http://a', '192.168.', 'my name is ', '4111, ', 'aa:'];
-  // By processor time: the clock on the wall also counts what else the machine does. The better of two, since a collection of garbage may fall into one.
-  const microseconds = (anonymise: Anonymise, text: string) => Math.min(...[1, 2].map(() => {
+  // By processor time: the clock on the wall also counts what else the machine does.
+  const microseconds = (anonymise: Anonymise, text: string): number => {
     const before = process.cpuUsage();
     anonymise(text);
     const { user, system } = process.cpuUsage(before);
     return user + system;
-  }));
+  };
   const assertLinear = (anonymise: Anonymise, pieces: readonly string[]) => {
     for (const piece of pieces) {
       const of = (length: number) => microseconds(anonymise, piece.repeat(Math.ceil(length / piece.length)).slice(0, length));
-      const [short, long] = [of(1000), of(8000)];
       // Eight times as long: 8 would be linear, 64 quadratic. Some milliseconds are nobody's.
-      assert.ok(long < short * 24 + 10_000, `${JSON.stringify(piece)}: ${short} µs, then ${long} µs`);
+      const isLinear = () => of(8000) < of(1000) * 24 + 10_000;
+      // Garbage may be collected in one measurement; a text that takes too long does so each time.
+      assert.ok(isLinear() || isLinear() || isLinear(), JSON.stringify(piece));
     }
   };
 

@@ -10,9 +10,11 @@ import { Problem } from '../../src/errors.ts';
 
 describe('passwords', () => {
   const passwords = createPasswords();
+  // Hashing is dear, and gives way to all else that the machine does.
+  const hashed = passwords.hash('sesame open');
 
   it('are kept as argon2id with 19 MiB, two passes and one lane', async () => {
-    const stored = await passwords.hash('sesame open');
+    const stored = await hashed;
     assert.match(stored, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     assert.deepEqual(await passwords.check('sesame open', stored), { isMatch: true, isStale: false });
     assert.deepEqual(await passwords.check('sesame Open', stored), { isMatch: false, isStale: false });
@@ -24,14 +26,14 @@ describe('passwords', () => {
   });
 
   it('are hashed on a thread that gives way to all others', { skip: process.platform !== 'linux' }, async () => {
-    await passwords.hash('sesame open');
+    await hashed;
     const niceness = readdirSync('/proc/self/task').map((thread) => Number(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ')[1]?.split(' ')[16]));
     assert.ok(Math.max(...niceness) - Math.min(...niceness) >= 10, niceness.join(' '));
   });
 
   it('whose stored hash makes no sense are an error, after which the next is checked as ever', async () => {
     await assert.rejects(passwords.check('sesame open', '$argon2id$nonsense'));
-    assert.equal((await passwords.check('sesame open', await passwords.hash('sesame open'))).isMatch, true);
+    assert.equal((await passwords.check('sesame open', await hashed)).isMatch, true);
   });
 
   it('never match where there is no account', async () => {
