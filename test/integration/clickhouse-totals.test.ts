@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { encodeTombstone } from '../../src/domain/response-row.ts';
-import type { CountPlan, CountRequest, CountResult, Dimension, TextKey } from '../../src/domain/questions/contract.ts';
+import type { CountPlan, CountRequest, CountResult, Dimension, NumberScale, TextKey } from '../../src/domain/questions/contract.ts';
 import { newId } from '../../src/ids.ts';
 import { createTotalsStore, type SurveyCountQuery, type TotalsStore } from '../../src/stores/clickhouse/totals.ts';
 import { givenStart, openResponseDatabase, responseLine, type GivenResponse, type ResponseDatabase } from '../support/response-database.ts';
@@ -38,9 +38,9 @@ async function first(surveyId: string, base: number, request: CountRequest): Pro
   return results[0] ?? assert.fail();
 }
 
-async function moments(numbers: readonly number[]) {
+async function moments(numbers: readonly number[], scale?: NumberScale) {
   const surveyId = await given([...numbers.map((number) => ({ codes: [1], numbers: [number] })), { codes: [0], numbers: [] }]);
-  const result = await first(surveyId, 0, { kind: 'number', slot: 0, presence: 0 });
+  const result = await first(surveyId, 0, { kind: 'number', slot: 0, presence: 0, ...(scale && { scale }) });
   return result.kind === 'number' ? result.moments : assert.fail();
 }
 
@@ -176,6 +176,15 @@ test('bins are equal, closed below and open above, the last one closed on both s
   const { bins } = await moments([0, 4.999, 5, 99.9, 100, 95]);
   assert.equal(bins.length, 20);
   assert.deepEqual([bins[0], bins[1], bins[19]], [{ low: 0, high: 5, count: 2 }, { low: 5, high: 10, count: 1 }, { low: 95, high: 100, count: 3 }]);
+});
+
+test('bins of a scale are those of the scale, whatever was answered, and its ends are counted', async () => {
+  const scale = { min: 0, max: 200_000, lastPoint: 199_998 };
+  const found = await moments([77, 90, 9_999, 10_000, 0, 199_998, 199_998], scale);
+  assert.deepEqual(found.bins.map(({ low, count }) => [low, count]), Array.from({ length: 20 }, (_, bin) => [bin * 10_000, [4, 1][bin] ?? (bin === 19 ? 2 : 0)]));
+  assert.deepEqual([found.min, found.max, found.bins.at(-1)?.high, found.ends], [0, 199_998, 200_000, { first: 1, last: 2 }]);
+  const empty = await moments([], scale);
+  assert.deepEqual([empty.count, empty.bins.length, empty.bins.every(({ count }) => count === 0), empty.ends], [0, 20, true, { first: 0, last: 0 }]);
 });
 
 test('every number lies in the bin whose limits enclose it, at limits that are not round too', async () => {

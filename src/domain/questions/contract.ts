@@ -66,12 +66,19 @@ export type CountRequest =
   | { kind: 'codes'; slot: number }
   /** → how often each bit is set, over the words in order: result index = option code − 1. */
   | { kind: 'bits'; slots: readonly number[] }
-  /** → moments and bins of a number, over the responses whose code at `presence` is not 0. */
-  | { kind: 'number'; slot: number; presence: number }
+  /** → moments and bins of a number, over the responses whose code at `presence` is not 0; with `scale`, bins of that range and counts of its ends. */
+  | { kind: 'number'; slot: number; presence: number; scale?: NumberScale }
   /** → how often each text, or a derived key of it, occurs; `words` counts words in lower case. */
   | { kind: 'text'; slot: number; presence: number; by: TextKey };
 
 export type TextKey = 'value' | 'emailDomain' | 'hour' | 'mediaType' | 'words';
+
+/** What a number lies on: bins reach from `min` to `max`, which need not be the last of its points. */
+export interface NumberScale {
+  min: number;
+  max: number;
+  lastPoint: number;
+}
 
 export interface NumberMoments {
   count: number;
@@ -81,8 +88,10 @@ export interface NumberMoments {
   standardDeviation: number | null;
   min: number | null;
   max: number | null;
-  /** Up to 20 equal bins from min to max, [low, high), the last one closed; in order. */
+  /** Up to 20 equal bins from min to max, of the scale where there is one, [low, high), the last one closed; in order. */
   bins: readonly { low: number; high: number; count: number }[];
+  /** How often a scale's first and last point were chosen. */
+  ends?: { first: number; last: number };
 }
 
 export type CountResult =

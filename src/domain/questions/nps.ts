@@ -4,7 +4,7 @@ import type { QuestionType } from './contract.ts';
 import { createScaleType, type Scale } from './scale.ts';
 
 const points: Scale = { min: 0, max: 10, step: 1 };
-const base = createScaleType(z.strictObject({}), () => points);
+const base = createScaleType(z.strictObject({}), { scale: () => points });
 
 /**
  * Net promoter score: whole numbers 0–10. Promoters answer 9–10, passives 7–8, detractors 0–6; the score is the percentage of

@@ -13,7 +13,8 @@ export const number: QuestionType = {
   hasRows: false,
   settings: z
     .strictObject({ min: figure.optional(), max: figure.optional(), integer: z.boolean().default(false) })
-    .refine(({ min, max }) => min === undefined || max === undefined || min <= max, { path: ['max'], message: 'must not be below min' }),
+    .refine(({ min, max }) => min === undefined || max === undefined || min <= max, { path: ['max'], message: 'must not be below min' })
+    .refine(({ min, max, integer }) => integer !== true || min === undefined || max === undefined || min > max || Math.ceil(min) <= max, { path: ['max'], message: 'leaves no whole number from min on' }),
   frozenSettings: [],
   columns: () => ({ codes: [''], numbers: [''], texts: [] }),
   read(question, answers, row, context) {
@@ -31,7 +32,7 @@ export const number: QuestionType = {
   },
   write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ numberValue: row.numbers[numberSlotAt(question)] ?? 0 }]),
   countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'number', slot: numberSlotAt(question), presence: slotAt(question) }] }),
-  statistic: (_question, [result]) => (result?.kind === 'number' ? numberStatistic(result) : blankStatistic()),
+  statistic: (_question, [result], base) => (result?.kind === 'number' ? numberStatistic(result, base) : blankStatistic()),
   dimension: () => 'is a free number, which cannot be a crosstab variable',
   chart: 'columns',
   exportColumns: (question) => [

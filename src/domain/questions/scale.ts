@@ -72,8 +72,14 @@ function pointsOf(question: Question, scale: Scale): ReadonlyMap<number, number>
   return points;
 }
 
+interface ScaleKind {
+  scale?(question: Question): Scale;
+  /** However many steps there are, as far as they are coded; otherwise more than 20 are shown in bins. */
+  showsEveryStep?: boolean;
+}
+
 /** A number on a scale from min to max in steps. */
-export function createScaleType(settings: z.ZodType<Record<string, unknown>>, scale: (question: Question) => Scale = scaleOf): QuestionType {
+export function createScaleType(settings: z.ZodType<Record<string, unknown>>, { scale = scaleOf, showsEveryStep = true }: ScaleKind = {}): QuestionType {
   return {
     optionSource: 'none',
     hasRows: false,
@@ -107,9 +113,12 @@ export function createScaleType(settings: z.ZodType<Record<string, unknown>>, sc
     },
     countPlan(question) {
       const slot = slotAt(question);
-      return { base: [slot], requests: [isCoded(scale(question)) ? { kind: 'codes', slot } : { kind: 'number', slot: numberSlotAt(question), presence: slot }] };
+      const own = scale(question);
+      if (isCoded(own)) return { base: [slot], requests: [{ kind: 'codes', slot }] };
+      const { min, max } = own;
+      return { base: [slot], requests: [{ kind: 'number', slot: numberSlotAt(question), presence: slot, scale: { min, max, lastPoint: pointAt(own, pointCount(own) - 1) } }] };
     },
-    statistic: (question, results, base) => scaleStatistic(scale(question), results[0], base),
+    statistic: (question, [result], base) => (result?.kind === 'number' ? numberStatistic(result, base) : pointStatistic(scale(question), { counts: codesOf(result), base, showsEveryStep })),
     dimension(question) {
       const own = scale(question);
       if (!isCoded(own)) return 'has too many points to be a crosstab variable';
@@ -130,14 +139,12 @@ function pointCategories(scale: Scale): Category[] {
   return pointsIn(scale).map((point, index) => ({ code: index + 1, value: String(point), text: String(point) }));
 }
 
-export function scaleStatistic(scale: Scale, result: CountResult | undefined, base: number): TypeStatistic {
-  if (result?.kind === 'number') return numberStatistic(result);
-  const counts = codesOf(result);
+function pointStatistic(scale: Scale, { counts, base, showsEveryStep }: { counts: ReadonlyMap<number, number>; base: number; showsEveryStep: boolean }): TypeStatistic {
   const points = pointsIn(scale).map((value, index) => ({ value, count: counts.get(index + 1) ?? 0 }));
   return {
     ...blankStatistic(),
     ...momentsOf(points),
-    distribution: points.length - 1 > binsAtMost ? binned(scale, points) : Object.fromEntries(points.map(({ value, count }) => [String(value), count])),
+    distribution: showsEveryStep || points.length - 1 <= binsAtMost ? Object.fromEntries(points.map(({ value, count }) => [String(value), count])) : binned(scale, points),
     topBox: box(points.at(-1)?.count ?? 0, base),
     bottomBox: box(points[0]?.count ?? 0, base),
   };
@@ -156,8 +163,9 @@ function binned(scale: Scale, points: readonly { value: number; count: number }[
   return Object.fromEntries(counts.map((count, bin) => [binKey(roundTo(scale.min + bin * width, digits), roundTo(scale.min + (bin + 1) * width, digits)), count]));
 }
 
-/** Statistic of free numbers, from what the database has measured. */
-export function numberStatistic({ moments }: Extract<CountResult, { kind: 'number' }>): TypeStatistic {
+/** Statistic of numbers that are kept as they are, from what the database has measured. */
+export function numberStatistic({ moments }: Extract<CountResult, { kind: 'number' }>, base: number): TypeStatistic {
+  const { ends } = moments;
   return {
     averageValue: moments.average,
     medianValue: moments.median,
@@ -165,5 +173,6 @@ export function numberStatistic({ moments }: Extract<CountResult, { kind: 'numbe
     minValue: moments.min,
     maxValue: moments.max,
     distribution: binDistribution(moments.bins),
+    ...(ends && { topBox: box(ends.last, base), bottomBox: box(ends.first, base) }),
   };
 }

@@ -13,6 +13,9 @@ export function introduction(): string {
     'Success is `{"success": true, "data": …}`; lists add `pagination`. A refusal is `{"success": false, "message", "code", "requestId"}`, with `details` where they help: an array of ' +
       '`{path, message}` for VALIDATION_ERROR, otherwise an object with `reason`. Creation replies 201 and change 200, both with the whole resource; deletion replies 200 with `{id, deleted: true}`; accepted ' +
       'work replies 202. A method that a path does not take is a 404 whose `Allow` header names those that it takes. New fields may appear in replies: ignore those that you do not know. Unknown fields of a body or query are refused, so that a misspelt one is never silently lost.',
+    '## Connections',
+    'HTTP/1.1 without pipelining: a request that comes before the reply to the one before closes the connection. At most 48 header lines and 16 KiB of them; with more, with HTTP/1.0 or without `Host` the connection is closed without a reply. ' +
+      'A call that got no reply may have been carried out: with an `Idempotency-Key` a repeat of a submission is safe.',
     '## Ids, times, numbers',
     'Ids are UUIDs in lower case (version 7 where the service makes them); a malformed one in a path, a body or a message is a 404, as an unknown one is; in a filter of a list it is refused. Times are ISO 8601 in UTC with milliseconds. Where a date is taken, a time is too; a date as an end includes that ' +
       'whole UTC day, and its start is that day’s first moment. In JSON, whole numbers past 2^53 − 1 are refused, of duplicate keys the last counts, and bodies are nested at most 16 levels deep. Texts hold no NUL and no lone surrogates.',
@@ -91,6 +94,7 @@ const questionNotes = [
   'A survey has at most 500 questions, a question 200 options and 200 rows. The “other” text of a choice has at most 500 characters.',
   'When a question is made, a setting that is not wanted is left out; null puts one back to its default only when a question is changed.',
   'The options of YES_NO may be worded otherwise, but keep the values `yes` and `no`.',
+  'The `distribution` of a RATING_SCALE has each step, that of a SLIDER of more than 20 steps 20 equal bins of the scale, `low` up to but not including `high`. Of more than 10,000 steps both have bins.',
   'The `distribution` of DATE has the days that were answered, without those between.',
 ].map((note) => `- ${note}`).join('\n');
 

@@ -55,6 +55,25 @@ describe('the statistic of a scale', () => {
     assert.deepEqual(keysTo(21).slice(0, 2), ['0–1.05', '1.05–2.1']);
   });
 
+  it('shows every point of a rating, however many steps it has', () => {
+    const { question } = one({ type: 'RATING_SCALE', text: 'r', settings: { min: 0, max: 100 } });
+    const { distribution } = statisticOf(question, [codes({ 78: 3 })], 3);
+    assert.deepEqual([Object.keys(distribution).length, distribution['77'], distribution['100']], [101, 3, 0]);
+  });
+
+  it('asks for bins of the scale, and for its ends, where points are too many to be counted each', () => {
+    const { question } = one({ type: 'SLIDER', text: 's', settings: { min: 0, max: 200_000, step: 3 } });
+    const { base, requests } = registry.SLIDER.countPlan(question);
+    assert.deepEqual(requests.map((request) => 'scale' in request && request.scale), [{ min: 0, max: 200_000, lastPoint: 199_998 }]);
+    const bins = [{ low: 0, high: 100_000, count: 3 }, { low: 100_000, high: 200_000, count: 1 }];
+    const measured = { count: 4, average: 1, median: 1, standardDeviation: 1, min: 0, max: 199_998, bins, ends: { first: 2, last: 1 } };
+    const statistic = statisticOf(question, [{ kind: 'number', moments: measured }], 4);
+    assert.deepEqual([base.length, statistic.distribution], [1, { '0–100000': 3, '100000–200000': 1 }]);
+    assert.deepEqual([statistic.topBox, statistic.bottomBox], [{ count: 1, percent: 25 }, { count: 2, percent: 50 }]);
+    const free = statisticOf(one({ type: 'NUMBER', text: 'n' }).question, [moments(bins)], 4);
+    assert.deepEqual([free.topBox, free.bottomBox], [undefined, undefined]);
+  });
+
   it('rates agreement by its place on the scale that was answered, also where an option between is no longer shown', () => {
     const { question } = one({ type: 'LIKERT_SCALE', text: 'l' });
     const statistic = statisticOf(question, [codes({ 1: 1, 5: 3 })], 4);

@@ -1,4 +1,4 @@
-import type { NumberMoments } from '../../../domain/questions/contract.ts';
+import type { NumberMoments, NumberScale } from '../../../domain/questions/contract.ts';
 import { double, whole } from '../query/literals.ts';
 import type { ColumnOf } from '../query/selection.ts';
 import { placeOfMask } from './codes.ts';
@@ -8,32 +8,41 @@ export interface NumberRequest {
   slot: number;
   /** The code position that says whether there is a number. */
   presence: number;
+  scale?: NumberScale;
 }
 
 export type Moments = Omit<NumberMoments, 'bins'>;
 
 const binCount = 20;
-const momentFigures = 6;
+const momentFigures = 8;
 
 /** Moments of all the numbers in one pass. The median is the mean of the middle two where their number is even. */
 export function momentScan(requests: readonly NumberRequest[], columnOf: ColumnOf): Scan {
   const figures = requests.flatMap((request) => {
+    const { scale } = request;
     const [value, present] = [valueOf(request), `${columnOf(request.presence)} != 0`];
     return [
       `toFloat64(countIf(${present}))`, `avgIf(${value}, ${present})`, `quantileExactInclusiveIf(0.5)(${value}, ${present})`,
       `stddevSampStableIf(${value}, ${present})`, `minIf(${value}, ${present})`, `maxIf(${value}, ${present})`,
+      ...(scale ? [scale.min, scale.lastPoint].map((end) => `toFloat64(countIf(${present} AND ${value} = ${double(end)}))`) : ['0.', '0.']),
     ];
   });
   return { isAdditive: false, statement: (source) => `SELECT 0 AS place, 0 AS code, '' AS label, [${figures.join(', ')}] AS figures FROM ${source}` };
 }
 
-export function collectMoments(rows: readonly ScanRow[], requestCount: number): Moments[] {
+export function collectMoments(rows: readonly ScanRow[], requests: readonly NumberRequest[]): Moments[] {
   const figures = rows[0]?.[3] ?? [];
-  return Array.from({ length: requestCount }, (_, index) => {
-    const [count, average, median, standardDeviation, min, max] = figures.slice(index * momentFigures, (index + 1) * momentFigures);
-    if (!count) return { count: 0, average: null, median: null, standardDeviation: null, min: null, max: null };
-    return { count, average: average ?? null, median: median ?? null, standardDeviation: count < 2 ? null : (standardDeviation ?? null), min: min ?? null, max: max ?? null };
+  return requests.map(({ scale }, index) => {
+    const [count, average, median, standardDeviation, min, max, first, last] = figures.slice(index * momentFigures, (index + 1) * momentFigures);
+    const ends = scale && { ends: { first: first ?? 0, last: last ?? 0 } };
+    if (!count) return { count: 0, average: null, median: null, standardDeviation: null, min: null, max: null, ...ends };
+    return { count, average: average ?? null, median: median ?? null, standardDeviation: count < 2 ? null : (standardDeviation ?? null), min: min ?? null, max: max ?? null, ...ends };
   });
+}
+
+/** What a number's bins reach over; undefined where there is nothing to count and no scale. */
+export function binRange({ scale }: NumberRequest, { min, max }: Moments): { min: number; max: number } | undefined {
+  return scale ?? (min === null || max === null ? undefined : { min, max });
 }
 
 /** Where equal bins from min to max begin. Computed once, here, so that what is shown and what is counted cannot differ by a rounding. */
@@ -64,9 +73,9 @@ export function binScan(binned: readonly Binned[], columnOf: ColumnOf): Scan {
   };
 }
 
-export function collectBins({ min, max, count }: Moments, edges: readonly number[], rows: readonly (readonly (number | null)[])[]): NumberMoments['bins'] {
-  if (min === null || max === null) return [];
-  if (edges.length < 2) return [{ low: min, high: max, count }];
+/** `rows`: where a bin begins and how many it holds; those that hold nothing may be missing. */
+export function collectBins({ max, count, edges, rows }: { max: number; count: number; edges: readonly number[]; rows: readonly (readonly (number | null)[])[] }): NumberMoments['bins'] {
+  if (edges.length === 1) return edges.map((low) => ({ low, high: max, count }));
   const counts = new Map(rows.map(([low, amount]) => [low, amount ?? 0]));
   return edges.map((low, index) => ({ low, high: edges[index + 1] ?? max, count: counts.get(low) ?? 0 }));
 }

@@ -3,7 +3,7 @@ import { assertNever } from '../../../errors.ts';
 import { existingColumns, type ColumnOf } from '../query/selection.ts';
 import { codeScans, collectCodes, joinWords, type CountedSlot, type SlotCounts } from './codes.ts';
 import { baseScan, collectBases } from './head.ts';
-import { binEdges, binScan, collectBins, collectMoments, momentScan, type Moments, type NumberRequest } from './numbers.ts';
+import { binEdges, binRange, binScan, collectBins, collectMoments, momentScan, type Moments, type NumberRequest } from './numbers.ts';
 import { runScans, type Scan, type ScanRow, type ScanScope } from './scans.ts';
 import { collectTexts, textScan, type TextRequest } from './texts.ts';
 
@@ -47,7 +47,7 @@ export function scansOf(plans: readonly CountPlan[], columnOf: ColumnOf): PlanSc
       const slotCounts = new Map(codes.flatMap(({ slots }) => [...collectCodes(slots, next())]));
       const textCounts = new Map(texts.map((request) => [request, collectTexts(next())]));
       const rest = (otherBases.length > 0 ? collectBases(next(), otherBases.length) : []).values();
-      const moments = await withBins(scope, { requests: numbers, moments: numbers.length > 0 ? collectMoments(next(), numbers.length) : [], columnOf });
+      const moments = await withBins(scope, { requests: numbers, moments: numbers.length > 0 ? collectMoments(next(), numbers) : [], columnOf });
       return {
         bases: countedBases.map((slot) => (slot === undefined ? (rest.next().value ?? 0) : (slotCounts.get(slot)?.any ?? 0))),
         resultOf: (request) => resultOf(request, { slotCounts, textCounts, moments }),
@@ -66,13 +66,16 @@ function countedSlots(requests: readonly CountRequest[]): CountedSlot[] {
 async function withBins(
   scope: ScanScope, { requests, moments, columnOf }: { requests: readonly NumberRequest[]; moments: readonly Moments[]; columnOf: ColumnOf },
 ): Promise<Map<NumberRequest, NumberMoments>> {
-  const edges = moments.map(({ min, max }) => (min === null || max === null ? [] : binEdges(min, max)));
-  const binned = requests.flatMap((request, index) => ((edges[index]?.length ?? 0) > 1 ? [{ request, edges: edges[index] ?? [] }] : []));
-  const rows = binned.length === 0 ? [] : ((await runScans(scope, [binScan(binned, columnOf)])).rows[0] ?? []);
-  return new Map(requests.flatMap((request, index) => {
+  const measured = requests.flatMap((request, index) => {
     const moment = moments[index];
+    const range = moment && binRange(request, moment);
+    return moment ? [{ request, moment, max: range?.max ?? 0, edges: range ? binEdges(range.min, range.max) : [] }] : [];
+  });
+  const binned = measured.filter(({ edges, moment }) => edges.length > 1 && moment.count > 0);
+  const rows = binned.length === 0 ? [] : ((await runScans(scope, [binScan(binned, columnOf)])).rows[0] ?? []);
+  return new Map(measured.map(({ request, moment, max, edges }) => {
     const ofThis = rows.filter(([place]) => binned[place]?.request === request).map(([, , , figures]) => figures);
-    return moment ? [[request, { ...moment, bins: collectBins(moment, edges[index] ?? [], ofThis) }] as const] : [];
+    return [request, { ...moment, bins: collectBins({ max, count: moment.count, edges, rows: ofThis }) }] as const;
   }));
 }
 
