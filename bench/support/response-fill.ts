@@ -20,6 +20,10 @@ const spanMs = 60 * 86_400_000;
 const columns = 'survey_id, response_id, submitted_at, version, is_deleted, survey_version, is_complete, completed_at, duration_ms, language';
 const codes = benchQuestions.map(({ slot }) => `c${slot}`).join(', ');
 
+/** A NUMBER question of the measured survey that can serve as a weight, 0.5 to 1.99; one in twenty gives none. */
+export const benchWeight = { slot: 0, presence: benchQuestions.length };
+const stored = `${codes}, c${benchWeight.presence}, numbers`;
+
 /**
  * Fills `responses` on the server: `responses` rows of the measured survey over 60 days and three tenths as many of others, in parts
  * as a busy service leaves them: old ones merged, newer ones ever smaller, and in the newest some merges and deletions of old responses.
@@ -29,7 +33,7 @@ export async function fillResponses(clickhouse: ClickHouse, responses: number): 
   const all = Math.ceil(responses * 1.3);
   const oldRows = Math.ceil(all * 0.7);
   const insert = async (from: number, rows: number) =>
-    insertOnePart(clickhouse, `INSERT INTO ${clickhouse.table('responses')} (${columns}, ${codes}) SELECT ${freshRow(all)} FROM numbers(${from}, ${rows})`);
+    insertOnePart(clickhouse, `INSERT INTO ${clickhouse.table('responses')} (${columns}, ${stored}) SELECT ${freshRow(all)} FROM numbers(${from}, ${rows})`);
   for (let from = 0; from < oldRows; from += mostRowsAtOnce) await insert(from, Math.min(mostRowsAtOnce, oldRows - from));
   await settleResponses(clickhouse);
   await clickhouse.command(`SYSTEM STOP MERGES ${clickhouse.table('responses')}`);
@@ -52,16 +56,16 @@ function freshRow(all: number): string {
   const upper = 'bitOr(bitShiftLeft(toUInt128(toUnixTimestamp64Milli(submitted_at)), 80), bitShiftLeft(toUInt128(0x7000 + rand(1) % 4096), 64))';
   const id = `reinterpret(bitOr(${upper}, bitOr(toUInt128(0x8000000000000000), toUInt128(rand64(2) % 4611686018427387904))), 'UUID')`;
   const answers = benchQuestions.map(({ options, isBits }, index) => (isBits ? `rand(${10 + index}) % ${2 ** options}` : `if(rand(${50 + index}) % 20 = 0, 0, 1 + rand(${10 + index}) % ${options})`));
-  return `${survey}, ${id}, ${moment} AS submitted_at, 1, 0, 1, number % 20 != 0, submitted_at, 30000 + rand(3) % 300000, 'en', ${answers.join(', ')}`;
+  return `${survey}, ${id}, ${moment} AS submitted_at, 1, 0, 1, number % 20 != 0, submitted_at, 30000 + rand(3) % 300000, 'en', ${answers.join(', ')}, rand(4) % 20 != 0, [0.5 + (rand(5) % 150) / 100]`;
 }
 
 /** Of every `everyNth` responses one is merged and one deleted long after it was stored: that entangles old and new parts. */
 async function mergeSome(clickhouse: ClickHouse, everyNth: number): Promise<void> {
   const table = clickhouse.table('responses');
   const newer = (version: string, isDeleted: number) =>
-    `SELECT survey_id, response_id, submitted_at, ${version}, ${isDeleted}, survey_version, is_complete, completed_at, duration_ms, language, ${codes} FROM ${table}`;
-  await insertOnePart(clickhouse, `INSERT INTO ${table} (${columns}, ${codes}) ${newer('version + 1', 0)} WHERE cityHash64(response_id) % ${everyNth} = 0`);
-  await insertOnePart(clickhouse, `INSERT INTO ${table} (${columns}, ${codes}) ${newer('4294967295', 1)} WHERE cityHash64(response_id) % ${everyNth} = 1`);
+    `SELECT survey_id, response_id, submitted_at, ${version}, ${isDeleted}, survey_version, is_complete, completed_at, duration_ms, language, ${stored} FROM ${table}`;
+  await insertOnePart(clickhouse, `INSERT INTO ${table} (${columns}, ${stored}) ${newer('version + 1', 0)} WHERE cityHash64(response_id) % ${everyNth} = 0`);
+  await insertOnePart(clickhouse, `INSERT INTO ${table} (${columns}, ${stored}) ${newer('4294967295', 1)} WHERE cityHash64(response_id) % ${everyNth} = 1`);
 }
 
 /** What a table at rest becomes by itself: one part a month. */
@@ -70,11 +74,11 @@ export async function settleResponses(clickhouse: ClickHouse): Promise<void> {
   await clickhouse.command(`OPTIMIZE TABLE ${clickhouse.table('responses')} FINAL`, { timeoutMs: fillTimeoutMs });
 }
 
-/** The columns of the measured survey alone in a plain table: what no store of these answers can beat. */
+/** The columns of the measured survey alone in a plain table, the weight in `w`: what no store of these answers can beat. */
 export async function fillPlain(clickhouse: ClickHouse): Promise<string> {
   const table = clickhouse.table('plain');
-  await clickhouse.command(`CREATE TABLE ${table} (${benchQuestions.map(({ slot }) => `c${slot} UInt16`).join(', ')}) ENGINE = MergeTree ORDER BY tuple()`);
-  await clickhouse.command(`INSERT INTO ${table} SELECT ${codes} FROM ${clickhouse.table('responses')} WHERE survey_id = '${benchSurveyId}' AND is_deleted = 0`, { timeoutMs: fillTimeoutMs });
+  await clickhouse.command(`CREATE TABLE ${table} (${benchQuestions.map(({ slot }) => `c${slot} UInt16`).join(', ')}, w Float64) ENGINE = MergeTree ORDER BY tuple()`);
+  await clickhouse.command(`INSERT INTO ${table} SELECT ${codes}, if(c${benchWeight.presence} = 0, 0, numbers[${benchWeight.slot + 1}]) FROM ${clickhouse.table('responses')} WHERE survey_id = '${benchSurveyId}' AND is_deleted = 0`, { timeoutMs: fillTimeoutMs });
   await clickhouse.command(`OPTIMIZE TABLE ${table} FINAL`, { timeoutMs: fillTimeoutMs });
   return table;
 }
