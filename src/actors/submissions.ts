@@ -44,7 +44,10 @@ interface Trial {
   standing: SubmissionStanding | undefined;
 }
 
+/** Of one submission, while the survey changes under it. */
 const attempts = 8;
+/** While others continue the same response: of those that come at once one is accepted at each attempt. */
+const mergeAttempts = 200;
 
 /**
  * Takes submissions: the survey's actor says whether it is open, the domain checks the answers, the intake makes it durable.
@@ -83,7 +86,8 @@ const accepted = (plan: Plan, standing: SubmissionStanding): SubmissionOutcome =
 /** Goes on until the submission is accepted or refused: what the survey or the response was a moment ago may have changed since. */
 async function insist(deps: SubmissionsDeps, trial: Trial, first?: { held: HeldSurvey; plan: Plan; result?: AppendResult }): Promise<SubmissionOutcome> {
   let known = first;
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
+  let [changes, merges] = [0, 0];
+  while (changes < attempts && merges < mergeAttempts) {
     const { surveyId } = trial.request;
     const held = known?.held ?? deps.actors.peek(surveyId) ?? (await deps.actors.lookUp(surveyId));
     if (!held) return { kind: 'unknown survey' };
@@ -93,9 +97,11 @@ async function insist(deps: SubmissionsDeps, trial: Trial, first?: { held: HeldS
     const outcome = await conclude(deps, held, plan, result, trial.standing);
     trial.isAsked ||= result.code === 'REFUSED';
     if (outcome !== 'again') return outcome;
+    if (result.code === 'CHANGED') merges += 1;
+    else changes += 1;
     known = undefined;
   }
-  return { kind: 'refused', problem: unavailable('The survey is being changed too often right now'), standing: trial.standing };
+  return { kind: 'refused', problem: unavailable(`The ${merges < mergeAttempts ? 'survey' : 'response'} is being changed too often right now`), standing: trial.standing };
 }
 
 export type Submissions = ReturnType<typeof createSubmissions>;

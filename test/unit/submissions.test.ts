@@ -55,3 +55,39 @@ describe('a submission whose upload is held by another', () => {
     assert.deepEqual([outcome.problem.code, outcome.standing?.remaining], ['SERVICE_UNAVAILABLE', 4]);
   });
 });
+
+describe('a response that is continued from many places at once', () => {
+  const responseId = '01900000-0000-7000-8000-00000000000b';
+  const row = { codes: [], numbers: [], texts: [] };
+
+  it('takes every one of them, each upon the one before', async () => {
+    let stored = { seen: 1, isDone: false, surveyId, data: JSON.stringify({ submittedAtMs: 0, language: 'en', respondent: '', metadata: {}, row }) };
+    const never = (): never => assert.fail('not to be asked');
+    const compiled = { survey: { slotCounts: { codes: 0, numbers: 0, texts: 0 } }, byId: new Map(), required: [], all: [], uploadIdsIn: () => [] };
+    const deps: SubmissionsDeps = {
+      actors: { peek: () => ({ ...held, compiled }) as unknown as HeldSurvey, lookUp: never, sync: never, announce: never, quotaFilled: never },
+      intake: {
+        // As Redis does it: whoever has seen the last version is taken.
+        append: async ({ seen, state }) => {
+          await Promise.resolve();
+          if (seen !== stored.seen) return { code: 'CHANGED', remaining: 9, resetMs: 1, text: '' };
+          stored = { ...stored, seen: stored.seen + 1, data: state };
+          return { code: 'ACCEPTED', remaining: 9, resetMs: 1, text: '' };
+        },
+        state: async () => stored,
+      },
+      findStored: never, uploads: { reserve: never, release: never },
+      secrets: { resumeToken: () => 'token', isResumeToken: () => true, disguise: (address) => address },
+      submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => responseId, onBackgroundError: never,
+    };
+    const submit = createSubmissions(deps);
+    const places = Array.from({ length: 60 }, (_, place) => `p${place}`);
+    const continued = (place: string): SubmissionRequest => ({
+      ...request(undefined), body: { place },
+      submission: { answers: [], isComplete: false, responseId, resumeToken: 'token', startedAtMs: undefined, respondent: undefined, metadata: { [place]: 'was here' }, language: undefined, surveyToken: undefined },
+    });
+    const outcomes = await Promise.all(places.map((place) => submit(continued(place))));
+    assert.deepEqual(outcomes.map(({ kind }) => kind), places.map(() => 'accepted'));
+    assert.deepEqual(Object.keys(JSON.parse(stored.data).metadata).sort(), [...places].sort());
+  });
+});
