@@ -5,16 +5,15 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
-import { createMetrics } from '../../src/metrics.ts';
 import { createExportJobs } from '../../src/pipelines/exports/jobs.ts';
 import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
 import { createPostgres } from '../../src/stores/postgres/client.ts';
-import { openStores } from '../../src/stores/stores.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { finished } from '../support/exports.ts';
 import { openLive } from '../support/live-client.ts';
+import { openStoresOf } from '../support/opened-stores.ts';
 import { startService, temporaryDataDir, type RunningService } from '../support/service.ts';
 
 const responses = 400_000;
@@ -61,13 +60,9 @@ describe('exports of many responses', () => {
   const day = 86_400_000;
   /** The jobs' own care for files, on these stores, at another time. */
   const tidyIn = async (ms: number): Promise<void> => {
-    const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
-    const opened = await openStores({
-      urls: { redis: redisUrl, redisJobs: redisJobsUrl, postgres: databaseUrl, clickhouse: [clickhouseUrl] },
-      settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir }, log: createLog('error'), metrics: createMetrics(),
-    });
+    const opened = await openStoresOf({ dataDir }, stores);
     const nobody = () => Promise.reject(new Error('nothing is made here'));
-    const jobs = createExportJobs({ redisUrl: redisJobsUrl, exports: opened.exports, files: opened.exportFiles, settled: nobody, make: nobody, tell: () => undefined, now: () => Date.now() + ms, log: createLog('error') });
+    const jobs = createExportJobs({ redisUrl: stores.redisJobsUrl ?? '', exports: opened.exports, files: opened.exportFiles, settled: nobody, make: nobody, tell: () => undefined, now: () => Date.now() + ms, log: createLog('error') });
     await jobs.tidy();
     await jobs.stop();
     await opened.close();

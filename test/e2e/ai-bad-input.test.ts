@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { wellDone } from '../support/ai-features.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { newcomer, openSurvey, startAiScene, type AiScene } from '../support/ai-scene.ts';
+import { newcomer, openSurvey, type AiScene } from '../support/ai-scene.ts';
+import { aroundAi } from '../support/around-ai.ts';
 import type { Client, Reply } from '../support/client.ts';
 import { apiRouteNames } from '../support/conform.ts';
 import { eventually } from '../support/eventually.ts';
@@ -26,15 +27,7 @@ describe('bad input to AI', () => {
   let service: AiScene['service'];
   let ai: AiScene['ai'];
   let admin: Client;
-  let stop: AiScene['stop'];
-  before(async () => {
-    ({ service, ai, admin, stop } = await startAiScene({ AI_ANONYMIZE_PII: 'false', AI_BATCH_SIZE: '100' }));
-  });
-  after(() => stop?.());
-  beforeEach(() => {
-    ai.calls.length = 0;
-    ai.answer = wellDone;
-  });
+  aroundAi((scene) => void ({ service, ai, admin } = scene), { env: { AI_ANONYMIZE_PII: 'false', AI_BATCH_SIZE: '100' }, answer: wellDone });
 
   const said = ({ status, body }: Reply) => [status, body.code];
   const made = async (client = admin): Promise<Made> => {

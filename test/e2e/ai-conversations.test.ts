@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { aiProviders, newcomer, startAiScene, type AiScene } from '../support/ai-scene.ts';
+import { aiProviders, newcomer, type AiScene } from '../support/ai-scene.ts';
+import { aroundAi } from '../support/around-ai.ts';
 import type { Client } from '../support/client.ts';
 
 const question = (text: string) => ({ type: 'MULTIPLE_CHOICE', text, description: null, isRequired: false, options: ['Good', 'Poor'], rows: [], min: null, max: null, step: null });
@@ -17,17 +18,7 @@ describe('surveys written in conversation', () => {
   let service: AiScene['service'];
   let ai: AiScene['ai'];
   let admin: Client;
-  let stop: AiScene['stop'];
-
-  before(async () => {
-    ({ service, ai, admin, stop } = await startAiScene());
-  });
-  after(() => stop?.());
-  beforeEach(() => {
-    ai.calls.length = 0;
-    ai.answer = spoken;
-    ai.delayMs = 0;
-  });
+  aroundAi((scene) => void ({ service, ai, admin } = scene), { answer: spoken });
   const begin = async (body: object = {}) => admin.create('/ai/conversations', { prompt: 'About our canteen', ...body });
   const say = (id: string, message: unknown) => admin.call('POST', `/ai/conversations/${id}/messages`, { body: { message } });
   const reasonOf = (reply: { status: number; body: any }) => [reply.status, reply.body.details?.reason];

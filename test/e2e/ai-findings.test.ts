@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import type { Stores } from '../../src/stores/stores.ts';
 import type { AiProviderServer, SeenCall } from '../support/ai-provider.ts';
-import { startAiScene, type AiScene } from '../support/ai-scene.ts';
+import type { AiScene } from '../support/ai-scene.ts';
+import { aroundAi } from '../support/around-ai.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openStoresOf } from '../support/opened-stores.ts';
@@ -25,23 +26,15 @@ interface Given {
 }
 
 describe('findings of analyses, as filters and variables of analytics', () => {
-  let scene: AiScene;
+  let service: AiScene['service'];
   let ai: AiProviderServer;
   let admin: Client;
   let stores: Stores;
-  before(async () => {
-    scene = await startAiScene({ AI_BATCH_SIZE: '10' });
-    ({ ai, admin } = scene);
-    stores = await openStoresOf(scene.service);
-  });
-  after(async () => {
-    await stores?.close();
-    await scene?.stop();
-  });
-  beforeEach(() => {
-    ai.calls.length = 0;
-    ai.answer = judge;
-  });
+  after(() => stores?.close());
+  aroundAi(async (scene) => {
+    ({ ai, admin, service } = scene);
+    stores = await openStoresOf(service);
+  }, { env: { AI_BATCH_SIZE: '10' }, answer: judge });
 
   const openSurvey = async () => {
     const { id } = await admin.create('/surveys', { title: 'Canteen' });
@@ -103,7 +96,7 @@ describe('findings of analyses, as filters and variables of analytics', () => {
     const idsIn = async (filters: string[], format: string): Promise<string[]> => {
       const { exportId } = (await admin.call('POST', `/exports/surveys/${survey.id}`, { body: { format, filters } })).body.data;
       await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'), 30_000);
-      const text = await (await fetch(`${scene.service.base}/exports/${exportId}/download`, { headers: { authorization: `Bearer ${admin.token}` } })).text();
+      const text = await (await fetch(`${service.base}/exports/${exportId}/download`, { headers: { authorization: `Bearer ${admin.token}` } })).text();
       return format === 'JSON' ? JSON.parse(text).map(({ id }: { id: string }) => id).sort() : text.split('\r\n').slice(1, -1).map((line) => line.slice(0, 36)).sort();
     };
     const feeling = (questionId: string | undefined, wanted: string): string[] =>

@@ -1,30 +1,23 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { standInKey } from '../support/ai-provider.ts';
-import { aiProviders, startAiScene, type AiScene } from '../support/ai-scene.ts';
+import { aiProviders, type AiScene } from '../support/ai-scene.ts';
+import { aroundAi } from '../support/around-ai.ts';
 import type { Client } from '../support/client.ts';
+
+const suggested = () => ({
+  suggestions: [
+    { aspect: 'bias', problem: 'It leads', text: 'How is {{shop}}?', options: [{ value: 'great', text: 'Very good' }, { value: 'fine', text: 'Fine' }, { value: null, text: 'Poor' }] },
+    { aspect: 'length', problem: 'It is long', text: '{{shop}}?', options: [{ value: null, text: 'All new' }] },
+    { aspect: 'clarity', problem: 'Unclear', text: 'How do you like {{shop}}?', options: [] },
+  ],
+});
 
 describe('suggestions for a question', () => {
   let service: AiScene['service'];
   let ai: AiScene['ai'];
   let admin: Client;
-  let stop: AiScene['stop'];
-
-  before(async () => {
-    ({ service, ai, admin, stop } = await startAiScene());
-  });
-  after(() => stop?.());
-  beforeEach(() => {
-    ai.calls.length = 0;
-    ai.faults.length = 0;
-    ai.answer = () => ({
-      suggestions: [
-        { aspect: 'bias', problem: 'It leads', text: 'How is {{shop}}?', options: [{ value: 'great', text: 'Very good' }, { value: 'fine', text: 'Fine' }, { value: null, text: 'Poor' }] },
-        { aspect: 'length', problem: 'It is long', text: '{{shop}}?', options: [{ value: null, text: 'All new' }] },
-        { aspect: 'clarity', problem: 'Unclear', text: 'How do you like {{shop}}?', options: [] },
-      ],
-    });
-  });
+  aroundAi((scene) => void ({ service, ai, admin } = scene), { answer: suggested });
 
   const make = async (fields: object = {}) => {
     const survey = await admin.create('/surveys', { title: 'Shops', ...fields });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import type { Stores } from '../../src/stores/stores.ts';
 import type { AiProviderServer, SeenCall } from '../support/ai-provider.ts';
-import { startAiScene, type AiScene } from '../support/ai-scene.ts';
+import { aroundAi } from '../support/around-ai.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openStoresOf } from '../support/opened-stores.ts';
@@ -30,24 +30,14 @@ function judging(groups: readonly (readonly string[])[]) {
 }
 
 describe('themes of many answers', () => {
-  let scene: AiScene;
   let ai: AiProviderServer;
   let admin: Client;
   let stores: Stores;
-  before(async () => {
-    scene = await startAiScene({ AI_BATCH_SIZE: '5' });
+  after(() => stores?.close());
+  aroundAi(async (scene) => {
     ({ ai, admin } = scene);
     stores = await openStoresOf(scene.service);
-  });
-  after(async () => {
-    await stores?.close();
-    await scene?.stop();
-  });
-  beforeEach(() => {
-    ai.calls.length = 0;
-    ai.faults.length = 0;
-    ai.answer = judging([]);
-  });
+  }, { env: { AI_BATCH_SIZE: '5' }, answer: judging([]) });
 
   const openSurvey = async () => {
     const { id } = await admin.create('/surveys', { title: 'Canteen' });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { translationLanguages } from '../../src/domain/translation.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { aiProviders, startAiScene, type AiScene } from '../support/ai-scene.ts';
+import { aiProviders, type AiScene } from '../support/ai-scene.ts';
+import { aroundAi } from '../support/around-ai.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -18,17 +19,7 @@ function translated({ user }: SeenCall): unknown {
 describe('surveys translated by a provider', () => {
   let ai: AiScene['ai'];
   let admin: Client;
-  let stop: AiScene['stop'];
-
-  before(async () => {
-    ({ ai, admin, stop } = await startAiScene());
-  });
-  after(() => stop?.());
-  beforeEach(() => {
-    ai.calls.length = 0;
-    ai.faults.length = 0;
-    ai.answer = translated;
-  });
+  aroundAi((scene) => void ({ ai, admin } = scene), { answer: translated });
 
   const make = async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch at {{company}}', description: 'About lunch', status: 'ACTIVE' });

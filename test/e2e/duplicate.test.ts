@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
-import { adminClient, createClient, type Client } from '../support/client.ts';
+import { describe, it } from 'node:test';
+import { aroundService } from '../support/around-service.ts';
+import { createClient, type Client } from '../support/client.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import type { RunningService } from '../support/service.ts';
 
 describe('a copy of a survey', () => {
   let service: RunningService;
   let admin: Client;
-  before(async () => {
-    service = await startService();
-    admin = await adminClient(service);
-  });
-  after(async () => {
-    assert.equal(await service.stop(), 0);
-  });
+  aroundService((served) => ({ service, admin } = served));
 
   const signIn = async (role: string): Promise<{ id: string; client: Client }> => {
     const { id, email } = await admin.create('/users', { email: `${randomUUID()}@example.org`, password: 'a long password', role });

@@ -5,28 +5,26 @@ import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
 import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
 import { createShards } from '../../src/stores/redis/shards.ts';
-import { adminClient, createClient, type Client } from '../support/client.ts';
+import { aroundService } from '../support/around-service.ts';
+import { createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openEvents, openLive, type LiveSocket } from '../support/live-client.ts';
-import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
-import { sharedStores, type SharedStores } from '../support/stores.ts';
+import type { RunningService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
 
 describe('live streams at their limits', () => {
-  let stores: SharedStores;
   let service: RunningService;
   let admin: Client;
   let token: string;
   const open: LiveSocket[] = [];
-  before(async () => {
-    stores = await sharedStores();
-    service = await startService();
-    admin = await adminClient(service);
-    token = (await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } })).body.data.accessToken;
-  });
-  after(async () => {
+  after(() => {
     for (const { socket } of open) socket.terminate();
-    await service?.stop();
-    await stores?.stop();
+  });
+  // One of the tests looks into the Redis of the service.
+  before(() => sharedStores());
+  aroundService((served) => {
+    ({ service, admin } = served);
+    token = admin.token ?? '';
   });
   const connectLive = async (): Promise<LiveSocket> => {
     const live = await openLive(service, token);
@@ -49,7 +47,7 @@ describe('live streams at their limits', () => {
     for (let n = 0; n < 5; n += 1) ids.push(await submit(survey.id));
     await eventually(() => assert.deepEqual(first.responseIds(), ids));
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${survey.id}`)).totalResponses, 5));
-    const redis = new Redis(stores.redisUrl);
+    const redis = new Redis((await sharedStores()).redisUrl);
     // As the ingest does with what is older than the tail.
     await redis.xtrim(createShards(2).of(survey.id).stream, 'MAXLEN', 2);
     redis.disconnect();

@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
-import { adminClient, createClient, type Client } from '../support/client.ts';
+import { describe, it } from 'node:test';
+import { aroundService } from '../support/around-service.ts';
+import { createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import type { RunningService } from '../support/service.ts';
 
 describe('surveys in, responses through, analytics out', () => {
   let service: RunningService;
   let admin: Client;
-  before(async () => {
-    service = await startService();
-    admin = await adminClient(service);
-  });
-  after(async () => {
-    assert.equal(await service.stop(), 0);
-  });
+  aroundService((served) => ({ service, admin } = served));
 
   const analytics = (id: string, query = '') => admin.get(`/analytics/surveys/${id}${query}`);
   const statistic = (data: any, full: FullSurvey, type: keyof FullSurvey['questions']) => data.questionStats.find((item: any) => item.questionId === full.questions[type].id);

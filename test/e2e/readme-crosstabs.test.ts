@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
+import { aroundService } from '../support/around-service.ts';
 import { missing, pasteInFolder, readmeLines } from '../support/readme.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import type { RunningService } from '../support/service.ts';
 
 describe('README › Crosstabs', () => {
   let service: RunningService;
-  before(async () => {
-    service = await startService();
-  });
-  after(async () => {
-    assert.equal(await service.stop(), 0);
-  });
+  aroundService((served) => ({ service } = served));
 
   it('does what it says when it is pasted', { skip: missing('bash', 'curl') }, async () => {
     const printed = await pasteInFolder(readmeLines('Crosstabs', service), (stdout) => stdout.trim().split('\n'));

@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { newResponseId } from '../../src/ids.ts';
-import { adminClient, type Client } from '../support/client.ts';
+import { aroundService } from '../support/around-service.ts';
+import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import type { RunningService } from '../support/service.ts';
 
 describe('the id of a response', () => {
   let service: RunningService;
   let admin: Client;
-  before(async () => {
-    service = await startService();
-    admin = await adminClient(service);
-  });
-  after(async () => {
-    assert.equal(await service.stop(), 0);
-  });
+  aroundService((served) => ({ service, admin } = served));
 
   async function survey(): Promise<{ id: string; answers: (score: number) => object[] }> {
     const { id } = await admin.create('/surveys', { title: 'Ids' });

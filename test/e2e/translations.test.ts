@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { translationLanguages } from '../../src/domain/translation.ts';
 import { publicSurveySchema, translationSchema } from '../../src/http/schemas/surveys.ts';
-import { adminClient, createClient, type Client } from '../support/client.ts';
+import { aroundService } from '../support/around-service.ts';
+import { createClient, type Client } from '../support/client.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import type { RunningService } from '../support/service.ts';
 
 let service: RunningService;
 let admin: Client;
-before(async () => {
-  service = await startService();
-  admin = await adminClient(service);
-});
-after(async () => {
-  assert.equal(await service.stop(), 0);
-});
+aroundService((served) => ({ service, admin } = served));
 
 const visit = (id: string, query = '', headers: Record<string, string> = {}) => createClient(service).call('GET', `/public/surveys/${id}${query}`, { headers });
 const read = async (id: string, query = '') => {

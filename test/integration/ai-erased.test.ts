@@ -5,21 +5,19 @@ import { newId } from '../../src/ids.ts';
 import { createAiStore } from '../../src/stores/postgres/ai.ts';
 import { createAiFindingRows } from '../../src/stores/postgres/ai-findings.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
-import { freshDatabase } from '../support/people-server.ts';
+import { ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
 
 const digest = Buffer.alloc(16);
 
 describe('what analyses found in responses that are erased', () => {
-  let database: Awaited<ReturnType<typeof freshDatabase>>;
-  const ownerId = newId();
+  let database: OwnedDatabase;
   before(async () => {
-    database = await freshDatabase();
-    await database.sql`INSERT INTO users ${database.sql({ id: ownerId, email: 'a@example.org', email_key: 'a@example.org', password_hash: '-', role: 'EDITOR' })}`;
+    database = await ownedDatabase();
   });
   after(() => database?.drop());
   const scopeOf = async (topic: string) => {
     const surveyId = newId();
-    await createSurveyStore(database.sql).create(blankSurvey(surveyId, ownerId, Date.now()));
+    await createSurveyStore(database.sql).create(blankSurvey(surveyId, database.ownerId, Date.now()));
     return { surveyId, topic };
   };
 
@@ -40,10 +38,11 @@ describe('what analyses found in responses that are erased', () => {
     const { sql } = database;
     const [store, rows, scope] = [createAiStore(sql), createAiFindingRows(sql), await scopeOf('sentiment/test')];
     const jobId = newId();
-    await sql`INSERT INTO ai_jobs ${sql({ id: jobId, owner_id: ownerId, survey_id: scope.surveyId, topic: scope.topic, request: {}, status: 'RUNNING' })}`;
+    await sql`INSERT INTO ai_jobs ${sql({ id: jobId, owner_id: database.ownerId, survey_id: scope.surveyId, topic: scope.topic, request: {}, status: 'RUNNING' })}`;
     const [erased, kept] = [newId(), newId()];
     await rows.removeOfResponses([erased]);
     await store.saveFindings(scope, jobId, [erased, kept].map((responseId) => ({ responseId, questionId: newId(), digest, finding: { sentiment: 'neutral' } })));
+    await store.dropErased([erased, kept]);
     const left = async () => (await sql<{ id: string }[]>`SELECT response_id AS id FROM ai_findings WHERE survey_id = ${scope.surveyId}`).map(({ id }) => id);
     assert.deepEqual(await left(), [kept]);
     // As a process leaves it that ends between the two.

@@ -5,22 +5,20 @@ import { newId } from '../../src/ids.ts';
 import { createAiStore } from '../../src/stores/postgres/ai.ts';
 import { createAiSwitch } from '../../src/stores/postgres/ai-switch.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
-import { freshDatabase } from '../support/people-server.ts';
+import { ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
 
 describe('AI jobs', () => {
-  let database: Awaited<ReturnType<typeof freshDatabase>>;
-  const ownerId = newId();
+  let database: OwnedDatabase;
   before(async () => {
-    database = await freshDatabase();
-    await database.sql`INSERT INTO users ${database.sql({ id: ownerId, email: 'a@example.org', email_key: 'a@example.org', password_hash: '-', role: 'EDITOR' })}`;
+    database = await ownedDatabase();
   });
   after(() => database?.drop());
 
   const begun = async () => {
     const [surveys, store, surveyId] = [createSurveyStore(database.sql), createAiStore(database.sql), newId()];
-    await surveys.create({ ...blankSurvey(surveyId, ownerId, Date.now()), aiEnabled: true });
+    await surveys.create({ ...blankSurvey(surveyId, database.ownerId, Date.now()), aiEnabled: true });
     const scope = { surveyId, topic: 'summary/test' };
-    const id = await store.join({ id: newId(), ownerId, ...scope, request: { analysisType: 'summary' } });
+    const id = await store.join({ id: newId(), ownerId: database.ownerId, ...scope, request: { analysisType: 'summary' } });
     return { surveys, store, scope, id };
   };
 

@@ -7,17 +7,16 @@ import { createConversationStore } from '../../src/stores/postgres/ai-conversati
 import { createReportStore } from '../../src/stores/postgres/ai-reports.ts';
 import { createSuggestionStore } from '../../src/stores/postgres/ai-suggestions.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
-import { freshDatabase } from '../support/people-server.ts';
+import { ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
 
 const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000);
 
 describe('what AI leaves behind', () => {
-  let database: Awaited<ReturnType<typeof freshDatabase>>;
-  const [ownerId, surveyId] = [newId(), newId()];
+  let database: OwnedDatabase;
+  const surveyId = newId();
   before(async () => {
-    database = await freshDatabase();
-    await database.sql`INSERT INTO users ${database.sql({ id: ownerId, email: 'a@example.org', email_key: 'a@example.org', password_hash: '-', role: 'EDITOR' })}`;
-    await createSurveyStore(database.sql).create(blankSurvey(surveyId, ownerId, Date.now()));
+    database = await ownedDatabase();
+    await createSurveyStore(database.sql).create(blankSurvey(surveyId, database.ownerId, Date.now()));
   });
   after(() => database?.drop());
   const left = async (table: string): Promise<string[]> => (await database.sql<{ id: string }[]>`SELECT id FROM ${database.sql(table)} ORDER BY id`).map(({ id }) => id);
@@ -27,7 +26,7 @@ describe('what AI leaves behind', () => {
     const job = async (fields: { topic: string; status: string; days: number; request: Record<string, string>; survey?: string | null }): Promise<string> => {
       const { topic, status, days, request, survey = surveyId } = fields;
       const id = newId();
-      await sql`INSERT INTO ai_jobs ${sql({ id, owner_id: ownerId, survey_id: survey, topic, request: sql.json(request), status, updated_at: daysAgo(days) })}`;
+      await sql`INSERT INTO ai_jobs ${sql({ id, owner_id: database.ownerId, survey_id: survey, topic, request: sql.json(request), status, updated_at: daysAgo(days) })}`;
       return id;
     };
     const analysis = { analysisType: 'sentiment' };
@@ -47,7 +46,7 @@ describe('what AI leaves behind', () => {
     const store = createConversationStore(sql);
     const begin = async (days: number, savedDays: number | null = null): Promise<string> => {
       const id = newId();
-      await store.create({ id, ownerId, provider: 'openai', turns: [], draft: {}, revision: 1, surveyId: null });
+      await store.create({ id, ownerId: database.ownerId, provider: 'openai', turns: [], draft: {}, revision: 1, surveyId: null });
       await sql`UPDATE ai_conversations SET updated_at = ${daysAgo(days)}, saved_at = ${savedDays === null ? null : daysAgo(savedDays)} WHERE id = ${id}`;
       return id;
     };

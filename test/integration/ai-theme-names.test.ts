@@ -7,14 +7,12 @@ import { openKnownThemes } from '../../src/pipelines/ai/analysis/known-themes.ts
 import { createAiStore, type SurveyJob } from '../../src/stores/postgres/ai.ts';
 import { createAiFindingRows } from '../../src/stores/postgres/ai-findings.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
-import { freshDatabase } from '../support/people-server.ts';
+import { ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
 
 describe('the names of themes', () => {
-  let database: Awaited<ReturnType<typeof freshDatabase>>;
-  const ownerId = newId();
+  let database: OwnedDatabase;
   before(async () => {
-    database = await freshDatabase();
-    await database.sql`INSERT INTO users ${database.sql({ id: ownerId, email: 'a@example.org', email_key: 'a@example.org', password_hash: '-', role: 'EDITOR' })}`;
+    database = await ownedDatabase();
   });
   after(() => database?.drop());
 
@@ -22,7 +20,7 @@ describe('the names of themes', () => {
   const openScope = async () => {
     const { sql } = database;
     const surveyId = newId();
-    await createSurveyStore(sql).create(blankSurvey(surveyId, ownerId, Date.now()));
+    await createSurveyStore(sql).create(blankSurvey(surveyId, database.ownerId, Date.now()));
     const store = createAiStore(sql);
     const scope = { surveyId, topic };
     const find = async (...themes: string[]): Promise<string> => {
@@ -47,7 +45,7 @@ describe('the names of themes', () => {
       forgetting = rows.forgetThemes().finally(() => (isOver = true));
       const isHeld = async () => (await sql`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).length > 0;
       while (!isOver && !(await isHeld())) await pause(5);
-      await tx`INSERT INTO ai_jobs ${tx({ id: newId(), owner_id: ownerId, survey_id: surveyId, topic, request: {}, status: 'RUNNING' })}`;
+      await tx`INSERT INTO ai_jobs ${tx({ id: newId(), owner_id: database.ownerId, survey_id: surveyId, topic, request: {}, status: 'RUNNING' })}`;
     });
     await forgetting;
     assert.deepEqual(await known(), [['Queues', 'Queues']]);

@@ -1,0 +1,28 @@
+import { after, before, beforeEach } from 'node:test';
+import type { AiProviderServer } from './ai-provider.ts';
+import { startAiScene, type AiScene } from './ai-scene.ts';
+
+export interface AroundAiOptions {
+  env?: Record<string, string>;
+  /** What the provider says in each test until the test says otherwise. */
+  answer: AiProviderServer['answer'];
+}
+
+/** A service with a stand-in of the AI providers for the tests of a suite: `take` is given it before the first, and every test finds the stand-in as new. */
+export function aroundAi(take: (scene: AiScene) => void | Promise<void>, { env, answer }: AroundAiOptions): void {
+  let scene: AiScene | undefined;
+  before(async () => {
+    scene = await startAiScene(env);
+    await take(scene);
+  });
+  after(() => scene?.stop());
+  beforeEach(() => {
+    if (!scene) return;
+    const { ai } = scene;
+    ai.calls.length = 0;
+    ai.faults.length = 0;
+    ai.faultOf = undefined;
+    ai.delayMs = 0;
+    ai.answer = answer;
+  });
+}

@@ -1,0 +1,12 @@
+import { newId } from '../../src/ids.ts';
+import { freshDatabase } from './people-server.ts';
+
+export type OwnedDatabase = Awaited<ReturnType<typeof freshDatabase>> & { ownerId: string };
+
+/** A database of its own with one EDITOR, who can own surveys. */
+export async function ownedDatabase(): Promise<OwnedDatabase> {
+  const database = await freshDatabase();
+  const ownerId = newId();
+  await database.sql`INSERT INTO users ${database.sql({ id: ownerId, email: 'a@example.org', email_key: 'a@example.org', password_hash: '-', role: 'EDITOR' })}`;
+  return { ...database, ownerId };
+}
