@@ -1,19 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { adminClient, type Client } from '../support/client.ts';
+import { describe, it } from 'node:test';
+import { aroundService } from '../support/around-service.ts';
+import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type RunningService } from '../support/service.ts';
 
 describe('changing a survey that people have answered', () => {
-  let service: RunningService;
   let admin: Client;
-  before(async () => {
-    service = await startService();
-    admin = await adminClient(service);
-  });
-  after(async () => {
-    assert.equal(await service.stop(), 0);
-  });
+  aroundService((served) => ({ admin } = served));
 
   const past = () => new Date(Date.now() - 1000).toISOString();
   const later = () => new Date(Date.now() + 3_600_000).toISOString();
