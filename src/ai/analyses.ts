@@ -20,7 +20,11 @@ export type BatchTask = (answers: readonly SentAnswer[], knownThemes: readonly s
 const sentimentFinding = z.strictObject({ sentiment: z.enum(sentiments) });
 const themesFinding = z.strictObject({ themes: z.array(z.string()).min(1).max(3), sentiment: z.enum(sentiments) });
 const themeName = z.string().trim().min(1).max(80);
+const readSentiment = z.object(sentimentFinding.shape);
 const readThemes = z.object({ themes: z.array(themeName).min(1).max(10), sentiment: z.enum(sentiments) });
+
+const replyOf = (shape: z.ZodRawShape) => z.strictObject({ answers: z.array(z.strictObject({ n: z.number().int(), ...shape })) });
+const replySchemas = { sentiment: replyOf(sentimentFinding.shape), themes: replyOf(themesFinding.shape), summary: z.strictObject({ note: z.string() }) };
 
 const tokensPerAnswer = 60;
 
@@ -31,11 +35,11 @@ const room = (answers: readonly SentAnswer[]): number => 500 + answers.length * 
 export const analyses: Readonly<Record<AnalysisType, BatchTask>> = {
   sentiment: (answers) => ({
     ...shared, name: 'sentiment', system: sentimentPrompt, data: { answers: numbered(answers) }, maxOutputTokens: room(answers),
-    schema: replySchema(sentimentFinding.shape), read: (reply) => readEach(reply, answers.length, z.object(sentimentFinding.shape)),
+    schema: replySchemas.sentiment, read: (reply) => readEach(reply, answers.length, readSentiment),
   }),
   themes: (answers, knownThemes) => ({
     ...shared, name: 'themes', system: themesPrompt, data: { knownThemes, answers: numbered(answers) }, maxOutputTokens: room(answers) * 2,
-    schema: replySchema(themesFinding.shape),
+    schema: replySchemas.themes,
     read(reply) {
       const read = readEach(reply, answers.length, readThemes);
       return 'wrong' in read ? read : { value: mergeSpellings(read.value, knownThemes) };
@@ -43,7 +47,7 @@ export const analyses: Readonly<Record<AnalysisType, BatchTask>> = {
   }),
   // One note for the batch, named by each of its answers: it goes when the last of them does.
   summary: (answers) => ({
-    ...shared, name: 'note', system: notePrompt, data: { answers: numbered(answers) }, maxOutputTokens: 1000, schema: z.strictObject({ note: z.string() }),
+    ...shared, name: 'note', system: notePrompt, data: { answers: numbered(answers) }, maxOutputTokens: 1000, schema: replySchemas.summary,
     read(reply) {
       const read = readBy(z.object({ note: z.string().trim().min(1).max(5000) }), reply);
       return 'wrong' in read ? read : { value: answers.map(() => read.value) };
@@ -77,8 +81,6 @@ export function concludeTask(title: string, notes: readonly string[]): Task<Summ
 export function topicOf(type: AnalysisType, { provider, model, isAnonymous }: { provider: string; model: string; isAnonymous: boolean }): string {
   return [type, `v${analyseVersion}`, provider, model, isAnonymous ? 'masked' : 'plain'].join('/');
 }
-
-const replySchema = (shape: z.ZodRawShape) => z.strictObject({ answers: z.array(z.strictObject({ n: z.number().int(), ...shape })) });
 
 /** One finding for every number from 1, or what is missing. */
 function readEach<T>(reply: unknown, count: number, finding: z.ZodType<T>): ReplyReading<T[]> {

@@ -55,15 +55,19 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
     ...provider,
     async complete(request) {
       const id = deps.newId();
-      await room(id, request, metered, deps);
-      if (purpose.surveyId !== undefined && !(await surveys.isOn(purpose.surveyId))) {
+      const isOn = async () => purpose.surveyId === undefined || surveys.isOn(purpose.surveyId);
+      // Asked beside the limits, and once more where they had the call wait.
+      const before = isOn();
+      before.catch(() => undefined);
+      const hasWaited = await room(id, request, metered, deps);
+      if (!(await (hasWaited ? isOn() : before))) {
         await settle(id, 0);
         throw new Problem('AI_DISABLED');
       }
       try {
         const completion = await provider.complete(request);
-        await Promise.all([settle(id, completion.inputTokens + completion.outputTokens), record(id, request, { ...completion, isFailed: false })]);
-        return completion;
+        const noted = Promise.all([settle(id, completion.inputTokens + completion.outputTokens), record(id, request, { ...completion, isFailed: false })]);
+        return { ...completion, noted };
       } catch (error) {
         if (error instanceof Problem && error.code === 'AI_RATE_LIMITED')
           await budget.hold(account, (error.retryAfterSeconds ?? 1) * 1000).catch((trouble: unknown) => log.debug({ err: trouble }, 'an AI provider is not held back'));
@@ -76,15 +80,16 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
   };
 }
 
-async function room(id: string, request: CompletionRequest, { account, allowance, purpose: { isBulk = false } }: Metered, { budget, patienceMs, log }: MeterDeps): Promise<void> {
+/** Gives whether there was none at first. */
+async function room(id: string, request: CompletionRequest, { account, allowance, purpose: { isBulk = false } }: Metered, { budget, patienceMs, log }: MeterDeps): Promise<boolean> {
   const tokens = inputTokensOf(request) + request.maxOutputTokens;
-  for (const startedAt = performance.now(); ; ) {
+  for (let [startedAt, hasWaited] = [performance.now(), false]; ; hasWaited = true) {
     request.signal.throwIfAborted();
     const waitMs = await budget.take(account, { id, tokens, isBulk }, allowance).catch((error: unknown) => {
       log.warn({ err: error }, 'limits of an AI provider could not be asked; the call goes out');
       return 0;
     });
-    if (waitMs === 0) return;
+    if (waitMs === 0) return hasWaited;
     const leftMs = patienceMs - (performance.now() - startedAt);
     // Waiting that cannot end well does not begin.
     if (waitMs > leftMs) throw new Problem('AI_RATE_LIMITED', 'The limit of calls to the AI provider is reached', { retryAfterSeconds: Math.ceil(waitMs / 1000) });

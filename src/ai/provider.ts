@@ -33,6 +33,8 @@ export interface Completion {
   text: string;
   inputTokens: number;
   outputTokens: number;
+  /** Resolves when the call is written down, which nobody has to wait for who has another to make. */
+  noted?: Promise<unknown>;
 }
 
 /** What a call took, as the provider counts it. */

@@ -30,32 +30,40 @@ export interface Asked<T> {
   outputTokens: number;
 }
 
-/** Asks a provider for a value, unless the same was asked a short while ago. Only replies that fit are kept. */
+/** Asks a provider for a value, unless the same was asked a short while ago. Only replies that fit are kept. The calls that it took are written down. */
 export async function ask<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<Asked<T>> {
+  const { noted, ...asked } = await askAhead(provider, task, signal);
+  await noted;
+  return asked;
+}
+
+/** The same; `noted` resolves when the calls are written down. */
+export async function askAhead<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<Asked<T> & { noted: Promise<unknown> }> {
   const { kept } = provider;
   if (!kept) return (await withOwnSignal(signal, (own) => askAnew(provider, task, own))).asked;
   const key = createHash('sha256').update(JSON.stringify([provider.name, provider.models[task.tier], task.name, task.version, task.system, task.data])).digest('base64url');
   const known = await kept.get(key);
   const read = known === undefined ? undefined : readText(known, task);
-  if (read && 'value' in read) return { value: read.value, model: provider.models[task.tier], inputTokens: 0, outputTokens: 0 };
+  if (read && 'value' in read) return { value: read.value, model: provider.models[task.tier], inputTokens: 0, outputTokens: 0, noted: Promise.resolve() };
   const { asked, text } = await withOwnSignal(signal, (own) => askAnew(provider, task, own));
   await kept.set(key, text);
   return asked;
 }
 
 /** A reply that does not fit is sent back once with what is wrong; then it is AI_PROVIDER_ERROR. */
-async function askAnew<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<{ asked: Asked<T>; text: string }> {
+async function askAnew<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<{ asked: Asked<T> & { noted: Promise<unknown> }; text: string }> {
   const model = provider.models[task.tier];
   const schema = schemaOf(task.schema);
   const question: Turn = { role: 'user', text: JSON.stringify(task.data) };
   const say = (turns: readonly Turn[]) => provider.complete({ model, system: task.system, turns, schemaName: task.name, schema, maxOutputTokens: task.maxOutputTokens + thinkingTokens(model), signal });
   const first = await say([question]);
   const read = readText(first.text, task);
-  if ('value' in read) return { asked: { value: read.value, model, inputTokens: first.inputTokens, outputTokens: first.outputTokens }, text: first.text };
+  if ('value' in read) return { asked: { value: read.value, model, inputTokens: first.inputTokens, outputTokens: first.outputTokens, noted: Promise.resolve(first.noted) }, text: first.text };
   const second = await say([question, { role: 'assistant', text: first.text.slice(0, mostQuoted) || '{}' }, { role: 'user', text: repairWords(read.wrong) }]);
   const repaired = readText(second.text, task);
   if (!('value' in repaired)) throw new Problem('AI_PROVIDER_ERROR', 'The AI provider did not reply with what was asked for');
-  const asked = { value: repaired.value, model, inputTokens: first.inputTokens + second.inputTokens, outputTokens: first.outputTokens + second.outputTokens };
+  const noted = Promise.all([first.noted, second.noted]);
+  const asked = { value: repaired.value, model, inputTokens: first.inputTokens + second.inputTokens, outputTokens: first.outputTokens + second.outputTokens, noted };
   return { asked, text: second.text };
 }
 
@@ -83,7 +91,13 @@ function storable(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }
 
+const written = new WeakMap<z.ZodType, Record<string, unknown>>();
+
+/** As it is sent; of many calls with one schema once. */
 function schemaOf(schema: z.ZodType): Record<string, unknown> {
+  const known = written.get(schema);
+  if (known) return known;
   const { $schema: _, ...rest } = z.toJSONSchema(schema);
+  written.set(schema, rest);
   return rest;
 }

@@ -33,7 +33,7 @@ describe('calls that are under way together', () => {
       own.throwIfAborted();
       return n;
     };
-    const all = eachInFlight(numbers(20), { atOnce: 8, delayMs: 0, signal }, { call, keep: async (n) => void stored.push(n) });
+    const all = eachInFlight(numbers(20), { atOnce: 8, delayMs: 0, signal }, { call, finish: async (n) => void stored.push(n) });
     const outcome = assert.rejects(all, /refused/);
     while (begun.length < 8) await turn();
     await turns();
@@ -46,7 +46,7 @@ describe('calls that are under way together', () => {
     const whole = new AbortController();
     let broken = 0;
     const call = (_: number, own: AbortSignal): Promise<never> => new Promise((_resolve, reject) => own.addEventListener('abort', () => { broken += 1; reject(new Error('broken off')); }));
-    const all = eachInFlight(numbers(4), { atOnce: 2, delayMs: 0, signal: whole.signal }, { call, keep: nothing });
+    const all = eachInFlight(numbers(4), { atOnce: 2, delayMs: 0, signal: whole.signal }, { call, finish: nothing });
     const outcome = assert.rejects(all);
     await turn();
     await turn();
@@ -55,27 +55,27 @@ describe('calls that are under way together', () => {
     assert.ok(broken > 0);
   });
 
-  it('go on while what came before is being stored, but not while two are', async () => {
+  it('go on while what came before is being finished, but not while two are', async () => {
     const begun: number[] = [];
     const stores = [gate(), gate(), gate(), gate()];
     let isOver = false;
     const call = async (n: number) => (begun.push(n), n);
-    const all = eachInFlight(numbers(4), { atOnce: 1, delayMs: 0, signal }, { call, keep: (n) => stores[n]?.ended ?? nothing() }).then(() => (isOver = true));
+    const all = eachInFlight(numbers(4), { atOnce: 1, delayMs: 0, signal }, { call, finish: (n) => stores[n]?.ended ?? nothing() }).then(() => (isOver = true));
     while (begun.length < 2) await turn();
     await turns();
-    assert.deepEqual(begun, [0, 1], 'the answers of both are not stored yet');
+    assert.deepEqual(begun, [0, 1], 'neither is finished yet');
     stores[0]?.end();
     while (begun.length < 3) await turn();
     stores[1]?.end();
     while (begun.length < 4) await turn();
     stores[2]?.end();
     await turns();
-    assert.equal(isOver, false, 'the last is not stored yet');
+    assert.equal(isOver, false, 'the last is not finished yet');
     stores[3]?.end();
     await all;
   });
 
-  it('are let end and are stored when one before them cannot be stored, and none begins after it', async () => {
+  it('are let end and are finished when one before them cannot be, and none begins after it', async () => {
     const [begun, stored]: [number[], number[]] = [[], []];
     const [answer, store] = [gate(), gate()];
     const call = async (n: number) => {
@@ -83,11 +83,11 @@ describe('calls that are under way together', () => {
       if (n === 1) await answer.ended;
       return n;
     };
-    const keep = async (n: number) => {
+    const finish = async (n: number) => {
       if (n === 0) await store.ended.then(() => { throw new Error('no room'); });
       stored.push(n);
     };
-    const outcome = assert.rejects(eachInFlight(numbers(9), { atOnce: 1, delayMs: 0, signal }, { call, keep }), /no room/);
+    const outcome = assert.rejects(eachInFlight(numbers(9), { atOnce: 1, delayMs: 0, signal }, { call, finish }), /no room/);
     while (begun.length < 2) await turn();
     store.end();
     await turns();

@@ -128,18 +128,21 @@ export function createAiStore(sql: Sql) {
       return new Map(rows.map(({ key, digest }) => [key, digest]));
     },
 
-    /** Of responses that were erased meanwhile nothing stays. Of a deleted survey nothing is stored, and the notes that these findings name are taken back: whatever came later, nobody would erase. */
+    /** In one statement; may be repeated. Of a deleted survey nothing is stored, and the notes that these findings name are taken back: whatever came later, nobody would erase. */
     saveFindings: async ({ surveyId, topic }: Scope, jobId: string, findings: readonly AiFinding[]): Promise<void> => {
-      const stored = findings.map(({ responseId, questionId, digest, finding, noteId = null }) => ({
-        survey_id: surveyId, topic, response_id: responseId, question_id: questionId, digest, finding: sql.json(finding as never), note_id: noteId, seen_by: jobId,
-      }));
-      if (stored.length === 0) return;
-      await sql.begin(async (tx) => {
-        const isThere = (await livingSurvey(tx, surveyId)).length > 0;
-        if (!isThere) return void (await tx`DELETE FROM ai_notes WHERE id = ANY(${findings.flatMap(({ noteId }) => noteId ?? [])}::uuid[])`);
-        await tx`INSERT INTO ai_findings ${tx(stored)} ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE SET digest = excluded.digest, finding = excluded.finding, note_id = excluded.note_id, seen_by = excluded.seen_by`;
-      });
-      const erased = await rows.erasedOf(findings.map(({ responseId }) => responseId));
+      if (findings.length === 0) return;
+      const given = findings.map(({ responseId, questionId, digest, finding, noteId = null }) => ({ response_id: responseId, question_id: questionId, digest: digest.toString('hex'), finding, note_id: noteId }));
+      const { count } = await sql`
+        INSERT INTO ai_findings (survey_id, topic, response_id, question_id, digest, finding, note_id, seen_by)
+        SELECT living.id, ${topic}, found.response_id, found.question_id, decode(found.digest, 'hex'), found.finding, found.note_id, ${jobId}::uuid
+        FROM (${livingSurvey(sql, surveyId)}) living CROSS JOIN jsonb_to_recordset(${sql.json(given as never)}) found(response_id uuid, question_id uuid, digest text, finding jsonb, note_id uuid)
+        ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE SET digest = excluded.digest, finding = excluded.finding, note_id = excluded.note_id, seen_by = excluded.seen_by`;
+      if (count === 0) await sql`DELETE FROM ai_notes WHERE id = ANY(${findings.flatMap(({ noteId }) => noteId ?? [])}::uuid[])`;
+    },
+
+    /** Drops what was stored of responses that were erased meanwhile: to be asked for after `saveFindings`. */
+    dropErased: async (responseIds: readonly string[]): Promise<void> => {
+      const erased = await rows.erasedOf(responseIds);
       if (erased.length > 0) await rows.removeOfResponses(erased);
     },
 

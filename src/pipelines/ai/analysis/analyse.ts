@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { analyses, type AnalysisType, type Conclusion, type SentAnswer } from '../../../ai/analyses.ts';
 import type { Provider } from '../../../ai/provider.ts';
-import { ask } from '../../../ai/structured.ts';
+import { askAhead } from '../../../ai/structured.ts';
 import type { SurveyWithQuestions } from '../../../domain/survey.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai.ts';
 import { pastOutages } from '../../../stores/postgres/client.ts';
@@ -14,7 +14,7 @@ import { mergeThemes, type MergeDeps } from './merge-themes.ts';
 import { sentAnswers, type SentAnswersDeps } from './sent-answers.ts';
 
 export interface AnalyseDeps extends Omit<FreshBatchesDeps, 'store'> {
-  store: Pick<AiStore, 'saveFindings' | 'dropUnseen' | 'touch' | 'saveNote' | 'nameThemes'> & FreshBatchesDeps['store'] & MergeDeps['store'] & ConcludeDeps['store'];
+  store: Pick<AiStore, 'saveFindings' | 'dropErased' | 'dropUnseen' | 'touch' | 'saveNote' | 'nameThemes'> & FreshBatchesDeps['store'] & MergeDeps['store'] & ConcludeDeps['store'];
   batchDelayMs: number;
   /** Calls that are under way together. */
   batchesAtOnce: number;
@@ -31,22 +31,23 @@ export interface Analysis {
   signal: AbortSignal;
 }
 
+const tellEveryMs = 250;
+
 /** A batch that only has to be sent. */
 interface ReadyBatch extends FreshBatch {
   sent: SentAnswer[];
 }
 
 /** What came back of a batch. */
-interface Reply extends FreshBatch {
+interface Reply extends Pick<FreshBatch, 'answers'> {
   /** One finding an answer. */
   value: unknown[];
   note: { id: string; note: string } | undefined;
 }
 
 /**
- * Sends the answers that are new or changed. While calls are under way the next batches are read, looked up and made anonymous, as many as calls, and
- * what came back before is stored: at most twice `batchesAtOnce` are sent again by who takes the job over, those whose calls are under way and those
- * that are being stored.
+ * Sends the answers that are new or changed. While calls are under way the next batches are read, looked up and made anonymous, as many as calls.
+ * What comes back is stored before the next call: at most `batchesAtOnce` batches are sent again by who takes the job over.
  * Gives the result of the answers together, or null where it lies in the single findings.
  */
 export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Conclusion | null> {
@@ -55,10 +56,14 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Co
   const known = type === 'themes' ? await openKnownThemes(store, job) : undefined;
   const reach = progressOf(store, job);
   await eachInFlight(ahead(readyBatches(deps, { job, survey, signal, reach }), batchesAtOnce), { atOnce: batchesAtOnce, delayMs: batchDelayMs, signal }, {
-    call: (batch, own) => send(deps, { ...analysis, signal: own }, { batch, known }),
-    async keep(reply) {
-      await pastOutages(() => save(deps, job, reply));
-      await reach(reply.walked);
+    async call(batch, own) {
+      const { noted, ...reply } = await send(deps, { ...analysis, signal: own }, { batch, known });
+      await Promise.all([noted, pastOutages(() => save(deps, job, reply))]);
+      return batch;
+    },
+    async finish({ answers, walked }) {
+      await store.dropErased(answers.map(({ responseId }) => responseId));
+      await reach(walked);
     },
   });
   await store.dropUnseen(job, job.id);
@@ -66,10 +71,16 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Co
   return type === 'summary' ? conclude(deps, analysis) : null;
 }
 
-/** Tells how far the job is; never that it is less far than before. */
+/** Tells how far the job is, some times a second; never that it is less far than before. */
 function progressOf(store: Pick<AiStore, 'touch'>, job: SurveyJob): Walk['reach'] {
-  let furthest = 0;
-  return (share) => store.touch(job, (furthest = Math.max(furthest, Math.min(0.99, share))));
+  let [furthest, toldAt] = [0, -Infinity];
+  return async (share) => {
+    furthest = Math.max(furthest, Math.min(0.99, share));
+    const now = performance.now();
+    if (now - toldAt < tellEveryMs) return;
+    toldAt = now;
+    await store.touch(job, furthest);
+  };
 }
 
 async function* readyBatches(deps: AnalyseDeps, walk: Walk): AsyncGenerator<ReadyBatch, void> {
@@ -77,14 +88,14 @@ async function* readyBatches(deps: AnalyseDeps, walk: Walk): AsyncGenerator<Read
 }
 
 const themed = z.array(z.object({ themes: z.array(z.string()) }));
-const noted = z.array(z.object({ note: z.string() }));
+const notes = z.array(z.object({ note: z.string() }));
 
 /** Themes are known by their names when this is over: the next batch is told of them. */
-async function send(deps: AnalyseDeps, { type, provider, signal }: Analysis, { batch: { sent, ...batch }, known }: { batch: ReadyBatch; known: KnownThemes | undefined }): Promise<Reply> {
+async function send(deps: AnalyseDeps, { type, provider, signal }: Analysis, { batch: { sent, answers }, known }: { batch: ReadyBatch; known: KnownThemes | undefined }): Promise<Reply & { noted: Promise<unknown> }> {
   signal.throwIfAborted();
-  const { value } = await ask(provider, analyses[type](sent, known?.names() ?? []), signal);
+  const { value, noted } = await askAhead(provider, analyses[type](sent, known?.names() ?? []), signal);
   if (known) await pastOutages(() => known.add(themed.parse(value)));
-  return { ...batch, value, note: type === 'summary' ? { id: deps.newId(), note: noted.parse(value)[0]?.note ?? '' } : undefined };
+  return { answers, value, noted, note: type === 'summary' ? { id: deps.newId(), note: notes.parse(value)[0]?.note ?? '' } : undefined };
 }
 
 /** May be done again when it has failed. */

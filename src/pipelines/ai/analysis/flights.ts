@@ -9,20 +9,18 @@ export interface FlightRules {
 }
 
 /** What is done with an item. */
-export interface FlightWork<T, Reply> {
-  call(item: T, signal: AbortSignal): Promise<Reply>;
-  /** Goes on beside the next calls, and is never broken off: what it stores was paid for. */
-  keep(reply: Reply): Promise<void>;
+export interface FlightWork<T, Done> {
+  /** The call, and what has to be safe before the next one begins. */
+  call(item: T, signal: AbortSignal): Promise<Done>;
+  /** What may be done beside the next calls. It is never broken off. */
+  finish(done: Done): Promise<void>;
 }
 
-/**
- * Works through items, some calls at a time. While more than `atOnce` replies are still to be kept no call begins, so that no more than twice as many
- * are lost with the process. After the first failure nothing begins; what is under way, and paid for, goes on to its end and is kept, and then the failure is thrown.
- */
-export async function eachInFlight<T, Reply>(items: AsyncIterable<T>, { atOnce, delayMs, signal }: FlightRules, { call, keep }: FlightWork<T, Reply>): Promise<void> {
+/** Works through items, some calls at a time. After the first failure nothing begins; what is under way, and paid for, goes on to its end and is finished, and then the failure is thrown. */
+export async function eachInFlight<T, Done>(items: AsyncIterable<T>, { atOnce, delayMs, signal }: FlightRules, { call, finish }: FlightWork<T, Done>): Promise<void> {
   const failing = new AbortController();
   const either = AbortSignal.any([signal, failing.signal]);
-  const [calls, replies] = [new Set<Promise<void>>(), new Set<Promise<void>>()];
+  const [calls, endings] = [new Set<Promise<void>>(), new Set<Promise<void>>()];
   let failure: { error: unknown } | undefined;
   const fail = (error: unknown): void => {
     failure ??= { error };
@@ -35,11 +33,12 @@ export async function eachInFlight<T, Reply>(items: AsyncIterable<T>, { atOnce, 
   try {
     let isFirst = true;
     for await (const item of items) {
-      if (!isFirst) await pause(delayMs, undefined, { signal: either });
+      if (!isFirst && delayMs > 0) await pause(delayMs, undefined, { signal: either });
       isFirst = false;
-      while (replies.size > atOnce) await Promise.race(replies);
+      // They need less time than calls: where they do not, calls wait for them.
+      while (endings.size > atOnce) await Promise.race(endings);
       either.throwIfAborted();
-      add(calls, call(item, signal).then((reply) => add(replies, keep(reply))));
+      add(calls, call(item, signal).then((done) => add(endings, finish(done))));
       if (calls.size >= atOnce) await Promise.race(calls);
       either.throwIfAborted();
     }
@@ -47,6 +46,6 @@ export async function eachInFlight<T, Reply>(items: AsyncIterable<T>, { atOnce, 
     fail(error);
   }
   await Promise.all(calls);
-  await Promise.all(replies);
+  await Promise.all(endings);
   if (failure) throw failure.error;
 }

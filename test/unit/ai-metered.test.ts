@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { meter, type MeterDeps } from '../../src/ai/metered.ts';
+import type { CompletionRequest, Provider } from '../../src/ai/provider.ts';
+import { ask, askAhead, type Task } from '../../src/ai/structured.ts';
+import { createLog } from '../../src/log.ts';
+import { z } from 'zod';
+
+const { signal } = new AbortController();
+const task: Task<unknown> = { name: 'task', version: 1, tier: 'low', system: 's', data: {}, schema: z.object({}), read: (value) => ({ value }), maxOutputTokens: 10 };
+
+/** A provider whose calls are limited and written down as `deps` say; counts those that went out. */
+function scene(deps: Partial<MeterDeps>) {
+  let sent = 0;
+  const complete = async (_: CompletionRequest) => ((sent += 1), { text: '{}', inputTokens: 1, outputTokens: 1 });
+  const provider: Provider = { name: 'openai', models: { high: 'h', low: 'l' }, complete };
+  const budget: MeterDeps['budget'] = { take: async () => 0, settle: async () => {}, hold: async () => {} };
+  const metered = meter(provider, { account: 'a', allowance: { requestsPerMinute: 1, tokensPerMinute: 1 }, purpose: { surveyId: 's' } }, {
+    budget, usage: { record: async () => {} }, surveys: { isOn: async () => true }, patienceMs: Infinity, newId: () => 'id', log: createLog('silent'), ...deps,
+  });
+  return { metered, sent: () => sent };
+}
+
+describe('a call within limits', () => {
+  it('is not sent where AI was switched off while it waited for room', async () => {
+    let isOn = true;
+    const takes = [5, 0];
+    const take = async () => {
+      const waitMs = takes.shift() ?? 0;
+      if (waitMs === 0) isOn = false;
+      return waitMs;
+    };
+    const settled: number[] = [];
+    const { metered, sent } = scene({ budget: { take, settle: async (_, { tokens }) => void settled.push(tokens), hold: async () => {} }, surveys: { isOn: async () => isOn } });
+    await assert.rejects(ask(metered, task, signal), { code: 'AI_DISABLED' });
+    assert.deepEqual([sent(), settled], [0, [0]], 'it gives back what it had taken');
+  });
+
+  it('is not sent where it cannot be known whether AI is on', async () => {
+    const { metered, sent } = scene({ surveys: { isOn: async () => { throw new Error('away'); } } });
+    await assert.rejects(ask(metered, task, signal), /away/);
+    assert.equal(sent(), 0);
+  });
+
+  it('is written down before its answer is given, but for who has another to make', async () => {
+    let write = (): void => undefined;
+    const written = new Promise<void>((resolve) => (write = resolve));
+    const { metered } = scene({ usage: { record: () => written } });
+    let isAnswered = false;
+    const asked = ask(metered, task, signal).finally(() => (isAnswered = true));
+    let isNoted = false;
+    const { value, noted } = await askAhead(metered, task, signal);
+    assert.deepEqual(value, {});
+    void noted.then(() => (isNoted = true));
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    assert.deepEqual([isAnswered, isNoted], [false, false]);
+    write();
+    await Promise.all([asked, noted]);
+  });
+});
