@@ -1,18 +1,28 @@
-import { findAccounts, findIds } from './privacy/accounts.ts';
+import { findBirths } from './privacy/births.ts';
 import { findEmails } from './privacy/emails.ts';
-import { fold } from './privacy/folded-text.ts';
-import { findIntroduced } from './privacy/names.ts';
+import { findDevices, findIds } from './privacy/ids.ts';
+import { findCyrillicNames } from './privacy/names/cyrillic-names.ts';
+import { findEastAsianNames } from './privacy/names/east-asian-names.ts';
+import { findIntroduced } from './privacy/names/introduced-names.ts';
+import { loadPeopleFinder } from './privacy/names/people.ts';
+import { findSemiticNames } from './privacy/names/semitic-names.ts';
 import { findIpAddresses, findUrls } from './privacy/networks.ts';
-import { findNumbers } from './privacy/numbers.ts';
-import { loadPeopleFinder } from './privacy/people.ts';
+import { findAccounts } from './privacy/numbers/accounts.ts';
+import { findNumbers } from './privacy/numbers/numbers.ts';
+import { findTold } from './privacy/numbers/told-numbers.ts';
 import { findStreets } from './privacy/places.ts';
+import { findProfiles } from './privacy/profiles.ts';
 import { findAll, type Finder } from './privacy/spans.ts';
+import { fold } from './privacy/text/folded-text.ts';
 
 /** Replaces what names or identifies somebody by placeholders such as `[EMAIL_1]`; the same thing gets the same placeholder. */
 export type Anonymise = (text: string) => string;
 
 /** In this order: what is longer and more certain goes first, so that its parts are not taken for something else. */
-const finders = [findUrls, findEmails, findAccounts, findIpAddresses, findIds, findStreets, findNumbers, findIntroduced];
+const finders = [
+  findUrls, findEmails, findProfiles, findDevices, findAccounts, findIpAddresses, findIds, findBirths, findStreets, findNumbers, findTold, findIntroduced,
+  findCyrillicNames, findEastAsianNames, findSemiticNames,
+];
 
 /** With everything that it takes to find names; loads it on first use. */
 export async function openAnonymiser(): Promise<Anonymise> {

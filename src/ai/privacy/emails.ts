@@ -1,15 +1,25 @@
 import type { Finder, Span } from './spans.ts';
 
-const atWords = 'at|ät|arroba|arobase|chiocciola|apenstaartje|apestaart|małpa|собака|klammeraffe';
-const dotWords = 'dot|punkt|punto|ponto|kropka|точка|point|punt';
-/** Every way of writing the sign; by word only with spaces or brackets around. */
-const at = new RegExp(`@|%40|&#(?:64|x40);|&commat;|\\s{0,2}[([{<]\\s?(?:${atWords}|a|@)\\s?[)\\]}>]\\s{0,2}|\\s(?:${atWords})\\s|_(?:at)_`, 'giu');
-const label = "[\\p{L}\\p{N}\\p{M}_-]+";
-const dot = `(?:\\.|%2E|&period;|\\s?[([{]\\s?(?:${dotWords}|\\.)\\s?[)\\]}]\\s?|\\s(?:${dotWords})\\s|\\s\\.\\s?)`;
-const host = new RegExp(`\\s{0,2}(?:\\[[0-9a-fv.:]{2,60}\\]|${label}(?:${dot}${label})*)`, 'iuy');
+const atWords = '[Aa][Tt]|[Ää][Tt]|[Aa][Rr][Rr][Oo][Bb][Aa]|arobase|chiocciola|apenstaartje|apestaart|małpa|małpka|собака|собачка|klammeraffe|zavináč|kukac|snabel-a|παπάκι|שטרודל|آت';
+const signWords = 'アットマーク|アット|골뱅이|艾特|圈a';
+const dotWords = 'dot|punkt|punto|ponto|kropka|точка|point|punt|tečka|pont|نقطة|נקודה|点|點|ドット|점';
+/** Every way of writing the sign; by word only with spaces, brackets or other marks around. */
+const at = new RegExp(
+  `[@\u24d0]|\\s{0,2}[([{<【]\\s?(?:${atWords}|${signWords}|[Aa]|@|[Aa][Tt][ -][Ss]ign)\\s?[)\\]}>】]\\s{0,2}|\\s{1,2}(?:${atWords}|[Aa][Tt][ -][Ss]ign)\\s{1,2}|\\s?(?:${signWords})\\s?|([_*|/~=^.-])(?:[Aa][Tt])\\1|["'“”](?:[Aa][Tt])["'“”]|(?<=[\\p{Ll}\\d])A[Tt](?=[\\p{L}\\d-]{2,63}D(?:OT|ot)[A-Za-z]{2})`,
+  'gu',
+);
+const label = '[\\p{L}\\p{N}\\p{M}_-]{1,80}';
+/** A full stop with a space behind it rather ends a sentence. */
+const dot = `(?:\\.(?:\\s(?=(?:com|org|net|edu|info)(?!\\p{L})))?|&period;|\\s?[([{<*"'|~^=/]\\s?(?:${dotWords}|\\.)\\s?[)\\]}>*"'|~^=/]\\s?|\\s(?:${dotWords})\\s|\\s\\.\\s?|·)`;
+const host = new RegExp(`\\s{0,2}(?:\\[(?:ipv6:)?[0-9a-fv.:]{2,60}\\]|${label}(?:${dot}${label}){0,30})`, 'iuy');
+/** Twice what standards allow; without an end signs that are none would be looked back from again and again. */
+const longestLocal = 130;
 const localCharacter = /[\p{L}\p{N}\p{M}.!#$%&'*+/=?^_`{|}~-]/u;
-const spelledDot = new RegExp(`[\\p{L}\\p{N}\\p{M}_+-]{1,64}(?:\\s(?:${dotWords})\\s|\\s?[([{]\\s?(?:${dotWords})\\s?[)\\]}]\\s?)$`, 'iu');
+const spelledDot = new RegExp(`[\\p{L}\\p{N}\\p{M}_+-]{1,64}(?:\\s(?:${dotWords})\\s|\\s?[([{<]\\s?(?:${dotWords}|\\.)\\s?[)\\]}>]\\s?)$`, 'iu');
+const spelledInside = /[-_*](?:dot|punkt|punto)[-_*]|\p{L}D(?:OT|ot)\p{L}|[\w](?:点|點|ドット|점)\w/u;
 const mailProviders = /^\s*(?:gmail|googlemail|yahoo|ymail|hotmail|outlook|live|icloud|me|aol|gmx|web|t-online|proton|protonmail|orange|free|laposte|libero|wp|interia|mail|yandex|qq|163)[.\s([{]/iu;
+/** After these a bare "at" is rather the sign than a word. */
+const mailBefore = /(?:e-?mail|mail|write|contact|reach|addres+e?|correo|courriel|adres|почт|邮箱|メール|이메일|بريد|דוא)[^\n]{0,30}$/iu;
 
 /** E-mail addresses, also with the signs spelled out or spaces around them, and names of accounts that begin with the sign. */
 export const findEmails: Finder = (text) => {
@@ -31,8 +41,14 @@ function addressAround(text: string, { sign, index, from }: { sign: string; inde
   const end = index + sign.length + domain.length;
   const isFollowed = !/^\s/.test(domain);
   const start = localStart(text, { index, from });
-  if (start === index) return sign === '@' && isFollowed && /^[\p{L}_][\p{L}\p{N}_.-]{2}/u.test(domain) ? { kind: 'HANDLE', start: index, end } : undefined;
-  return isAddress(text.slice(start, index).trim(), domain, { isSign: /^(?:@|%|&)/.test(sign), isApart: !isFollowed || /\s/.test(text.charAt(index - 1)), isWord: /^\s[^\s([{<]/.test(sign) }) ? { kind: 'EMAIL', start, end } : undefined;
+  const letters = spacedLetters(text, { index, from, end: index + sign.length });
+  if (letters) return letters;
+  const handle: Span | undefined = sign === '@' && isFollowed && isHandle(domain) ? { kind: 'HANDLE', start: index, end: handleEnd(text, end) } : undefined;
+  if (start === index) return handle;
+  const local = text.slice(start, index).trim();
+  const manner = { isSign: /^[@\u24d0]/.test(sign), isApart: !isFollowed || /\s/.test(text.charAt(index - 1)), isWord: /^\s[^\s([{<【]/.test(sign), isGlued: /^A[Tt]$/.test(sign) };
+  if (isAddress(local, domain, { ...manner, isAfterCue: mailBefore.test(text.slice(Math.max(0, start - 40), start)) })) return { kind: 'EMAIL', start, end };
+  return manner.isApart ? handle : undefined;
 }
 
 interface Manner {
@@ -41,14 +57,34 @@ interface Manner {
   isApart: boolean;
   /** A bare word, which can also be one of the sentence. */
   isWord: boolean;
+  /** Between words without spaces, as in "annATexampleDOTorg". */
+  isGlued: boolean;
+  isAfterCue: boolean;
 }
 
-function isAddress(local: string, domain: string, { isSign, isApart, isWord }: Manner): boolean {
-  if (isSign && !isApart) return true;
+function isAddress(local: string, domain: string, { isSign, isApart, isWord, isGlued, isAfterCue }: Manner): boolean {
+  // "20%40": something of something.
+  if (isSign && !isApart) return /\p{L}|\./u.test(domain);
+  if (spelledInside.test(domain)) return true;
   const [last = ''] = /[\p{L}\p{N}\p{M}_-]+$/u.exec(domain) ?? [];
   const hasDot = last.length < domain.trim().length && /^\p{L}/u.test(last) && last.length > 1;
-  if (!isWord) return hasDot;
-  return hasDot && (new RegExp(`[\\s(\\[{](?:${dotWords})[\\s)\\]}]`, 'iu').test(domain) || /[._+\d-]/.test(local) || mailProviders.test(domain));
+  if (isGlued || !isWord) return hasDot;
+  return hasDot && (isAfterCue || new RegExp(`[\\s(\\[{<*"'](?:${dotWords})[\\s)\\]}>*"']`, 'iu').test(domain) || /[._+\d-]/.test(local) || mailProviders.test(domain));
+}
+
+/** "@noon" and "@home" are nobody's. */
+const isHandle = (name: string): boolean => /^[\p{L}_][\p{L}\p{N}_.-]{2}/u.test(name) && !/^(?:noon|home|work|school|all|every(?:one|body)|here|channel|the|lunch|night|dinner|office|desk|the\p{L}*|least|once|first|last|times?)$/iu.test(name);
+
+/** With the server of the account, where one is named. */
+function handleEnd(text: string, end: number): number {
+  return end + (/^[@:][\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/u.exec(text.slice(end, end + 100))?.[0].length ?? 0);
+}
+
+/** Names without letters of their own between: "a n n @ e x a m p l e . o r g". */
+function spacedLetters(text: string, { index, from, end }: { index: number; from: number; end: number }): Span | undefined {
+  const before = /(?<!\S)(?:[\p{L}\p{N}._+-]\s){3,64}$/u.exec(text.slice(Math.max(from, index - 130), index))?.[0];
+  const after = before === undefined ? undefined : /^\s?(?:[\p{L}\p{N}.-]\s){3,64}[\p{L}\p{N}](?![\p{L}\p{N}])/u.exec(text.slice(end, end + 130))?.[0];
+  return before === undefined || after === undefined ? undefined : { kind: 'EMAIL', start: index - before.length, end: end + after.length };
 }
 
 /** Back over what can stand before the sign, over spelled dots too, but not into what was found before. */
@@ -59,7 +95,8 @@ function localStart(text: string, { index, from }: { index: number; from: number
     const open = text.lastIndexOf('"', start - 2);
     return open >= from && start - open < 66 ? open : index;
   }
-  while (start > from && (localCharacter.test(text.charAt(start - 1)) || /[\ud800-\udfff]/.test(text.charAt(start - 1)))) start -= 1;
+  const first = Math.max(from, start - longestLocal);
+  while (start > first && (localCharacter.test(text.charAt(start - 1)) || /[\ud800-\udfff]/.test(text.charAt(start - 1)) || (text.charAt(start - 1) === '\\' && start === index))) start -= 1;
   if (start === index - near) return index;
   for (let words = 0; words < 4; words += 1) {
     const spelled = spelledDot.exec(text.slice(Math.max(from, start - 80), start))?.[0];

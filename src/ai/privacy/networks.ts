@@ -1,10 +1,11 @@
 import { isIPv6 } from 'node:net';
 import { byPattern, type Finder, type Span } from './spans.ts';
 
-const dot = '(?:\\.|\\[\\.\\]|\\(\\.\\)| \\. | ?[([]dot[)\\]] ?| dot )';
+const dot = '(?:\\s?\\.\\s?| ?[([{<](?:\\.|dot|punkt|punto|ponto|point|точка)[)\\]}>] ?| (?:dot|punkt|punto|ponto|point|точка) )';
+const octet = '(?:25[0-5]|2[0-4]\\d|[01]?\\d?\\d)(?!\\d)';
 /** A zone, a port, or the length of a network's prefix. */
 const behind = '(?:%[\\w.-]{1,15})?(?:\\]?:\\d{1,5}(?!\\d))?(?:/\\d{1,3}(?!\\d))?';
-const findIpv4 = byPattern('IP', new RegExp(`(?<!\\d|\\d\\.)\\d{1,3}(?:${dot}\\d{1,3}){3}(?!\\.?\\d)${behind}`, 'gi'));
+const findIpv4 = byPattern('IP', new RegExp(`(?<!\\d|\\d\\)|\\d\\)?\\s?\\.\\s?|[+0]\\d{1,4} )${octet}(?:${dot}${octet}){3}(?!\\s?\\.\\s?\\d)${behind}`, 'gi'));
 
 const ipv6Like = /[0-9a-f:][0-9a-f:.]+/gi;
 const ipv6Behind = new RegExp(behind, 'iy');
@@ -40,9 +41,12 @@ function readIpv6(text: string, run: string, index: number): Span | undefined {
 /** Addresses of pages that carry more than a place. */
 export const findUrls: Finder = byPattern('URL', /(?<![a-z0-9+.-])(?:[a-z][a-z0-9+.-]{1,20}:\/\/[^\s<>"']+|www\.[^\s<>"']+|[a-z0-9-]+(?:\.[a-z0-9-]+)+\/[^\s<>"']*)/gi, hasSecret);
 
+/** Pages of people on sites that are made of them. */
+const profile = /(?:^|[/.])(?:t\.me|wa\.me|line\.me|paypal\.me|instagram\.com|facebook\.com|fb\.com|twitter\.com|x\.com|linkedin\.com|github\.com|gitlab\.com|vk\.com|ok\.ru|tiktok\.com|snapchat\.com|threads\.net|bsky\.app|reddit\.com|xing\.com|soundcloud\.com|twitch\.tv|pinterest\.com|weibo\.com|calendly\.com|linktr\.ee)\/[^/\s]|\/(?:~|u|users?|profiles?|people|in|members?)\/?[^/\s]{3}/i;
+
 /** A query, a fragment, a user, or a part that looks random rather than worded. */
 function hasSecret(url: string): boolean {
   const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/^[^/?#]*/, '');
   const isRandom = (part: string): boolean => /[a-z]/i.test(part) && (/^[\w-]{8,}$/.test(part) && /\d/.test(part) || (/^\w{16,}$/.test(part) && /[a-z][A-Z]/.test(part)));
-  return /[?#@=]/.test(url) || path.split(/[/.]/).some(isRandom);
+  return /[?#@=]/.test(url) || profile.test(url) || path.split(/[/.]/).some(isRandom);
 }

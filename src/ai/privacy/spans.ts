@@ -6,7 +6,7 @@ export interface Span {
   end: number;
 }
 
-/** Looks for one family of identifiers in folded text. */
+/** Looks for one family of identifiers in folded text. What it finds may overlap: the first stands, of two that begin together the longer. */
 export type Finder = (text: string) => Span[];
 
 /** Stands where something was found already: no letter, no digit, no space, so that nothing is found across it. */
@@ -17,23 +17,38 @@ export function findAll(text: string, finders: readonly Finder[]): Span[] {
   let rest = text;
   const spans: Span[] = [];
   for (const find of finders) {
-    const more = find(rest);
+    const more = apart(find(rest));
+    if (more.length === 0) continue;
     spans.push(...more);
     rest = without(rest, more);
   }
   return spans.sort((one, other) => one.start - other.start);
 }
 
+/** Without those that begin inside another. A second that reaches further than the first lengthens it: half an identifier is one too. */
+export function apart(spans: readonly Span[]): Span[] {
+  const result: Span[] = [];
+  for (const span of [...spans].sort((one, other) => one.start - other.start || other.end - one.end)) {
+    const before = result.at(-1);
+    if (span.start >= span.end) continue;
+    if (!before || span.start >= before.end) result.push({ ...span });
+    else before.end = Math.max(before.end, span.end);
+  }
+  return result;
+}
+
 /** The text with spans blanked out, as long as before. */
 export function without(text: string, spans: readonly Pick<Span, 'start' | 'end'>[]): string {
-  let [result, from] = ['', 0];
+  if (spans.length === 0) return text;
+  const parts: string[] = [];
+  let from = 0;
   for (const { start, end } of [...spans].sort((one, other) => one.start - other.start)) {
     if (end <= from) continue;
     const begin = Math.max(start, from);
-    result += text.slice(from, begin) + found.repeat(end - begin);
+    parts.push(text.slice(from, begin), found.repeat(end - begin));
     from = end;
   }
-  return result + text.slice(from);
+  return parts.join('') + text.slice(from);
 }
 
 /** A finder made of an expression with the flag g. Its matches count where `isHit` says so. */

@@ -1,10 +1,16 @@
-import type { Finder, Span } from './spans.ts';
+import type { Finder, Span } from '../spans.ts';
 
 /** Longest piece that the library is given: its time grows faster than some texts do. */
 const longestPiece = 400;
 const longestWord = 40;
 const nameTags = ['MaleName', 'FemaleName', 'FirstName', 'LastName', 'Person'];
 const title = /^(?:mrs?|ms|miss|dr|prof|sir|madam|madame|monsieur|mme|mlle|herr|frau|señora?|señorita|signora?|sra?|sig|pani?|meneer|mevrouw|senhora?)$/i;
+
+/** With a small letter these are words of some language: "dan", "ed", "lang", "cher". */
+const everydayWords = new Set(
+  ('alba amber ana angel ben blanca blanche celeste cher chuck claire clara curt dale dan dee dolores don drew ed ella ernst flora grace grant heath heather jo jung jack kay klein lang lea lee leon lou luz mark mason mia mina moe ned nick ' +
+    'noel pascal pat pia pilar rico rob rosemary sam santos serena stella sue tim tom toni vera').split(' '),
+);
 
 /**
  * Finds people by the given names, family names and sentence patterns of the library, which is made for English and knows many names of
@@ -59,7 +65,7 @@ function trimmed(piece: string, from: number, to: number): { start: number; end:
   // A title alone names nobody.
   const name = capitals.slice(capitals.findIndex(({ 0: word }) => !title.test(word)));
   const [first, last] = [name[0], name.at(-1)];
-  return first && last && !title.test(first[0]) ? { start: from + first.index, end: from + last.index + last[0].length } : { start: 0, end: 0 };
+  return first && last && !title.test(first[0]) && !(first === last && everydayWords.has(first[0])) ? { start: from + first.index, end: from + last.index + last[0].length } : { start: 0, end: 0 };
 }
 
 const sentenceEnd = /(?<=[\p{Ll}\p{N})]{2}[.!?]["'’]?)\s+|\n+/gu;
