@@ -8,7 +8,7 @@ const groups = ['unit', 'integration', 'e2e', 'fuzz', 'chaos'];
 
 // Files of a lane run one after the other on stores of their own, so that nothing of one file reaches another that runs beside it.
 // Most of them wait more than they work, so that lanes beside each other take little longer than one.
-const lanes = 3;
+const lanes = 4;
 
 // The longest begin first, lest one of them runs on when the other lanes have nothing left; the pure ones are dealt out in this order.
 const longest = [
