@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
 import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
 import { newId } from '../../src/ids.ts';
-import { adminClient, type Client } from '../support/client.ts';
+import { adminClient, createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import { openEvents, openLive, refusedWith, socketUrl, takeTicket, type LiveSocket } from '../support/live-client.ts';
@@ -234,6 +234,21 @@ describe('live streams over WebSocket', () => {
     await other.next('pong');
   });
 
+  it('end with a reason and 1008 when the user is deleted, whether they listen to a survey of their own or to none', async () => {
+    const person = { email: 'goner@example.org', password: 'a long password 123' };
+    const { id: userId } = await admin.create('/users', { ...person, role: 'EDITOR' });
+    const { accessToken } = (await admin.call('POST', '/auth/login', { body: person })).body.data;
+    const survey = await createClient(service, accessToken).create('/surveys', { title: 'Theirs', status: 'ACTIVE' });
+    const [idle, listening] = [await connect(accessToken), await connect(accessToken)];
+    listening.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses', 'analytics', 'status', 'jobs'] });
+    await listening.next('subscribed');
+    await admin.remove(`/users/${userId}`);
+    for (const live of [idle, listening]) {
+      const { code } = await live.closed;
+      assert.deepEqual([code, live.messages.filter(({ type }) => type === 'error').map((message) => message['code'])], [1008, ['UNAUTHORIZED']]);
+    }
+  });
+
   it('answer what is not understood with an error, and refuse what is too much', async () => {
     const live = await connect();
     for (const text of ['{', '[]', '{"type":"shout"}', '{"type":"subscribe","surveyId":"x","channels":["responses"]}', `{"type":"subscribe","surveyId":"${newId()}","channels":["gossip"]}`]) live.send(text);
@@ -314,6 +329,19 @@ describe('live streams as server-sent events', () => {
     const second = await openEvents(`${service.base}/surveys/${survey.id}/live`, token, { 'last-event-id': event.id ?? '' });
     const later = (await admin.submit(survey.id, { answers: [] })).body.data.responseId;
     await eventually(() => assert.deepEqual(second.events.filter((item) => item.event === 'response').map(({ data }) => data.responseId), [missed, later]));
+    second.close();
+  });
+
+  it('miss nothing when they break before the first response: the beginning has an id too', async () => {
+    const survey = await admin.create('/surveys', { title: 'Live', status: 'ACTIVE' });
+    const url = `${service.base}/surveys/${survey.id}/live`;
+    const first = await openEvents(url, token);
+    const begun = await first.next('subscribed');
+    assert.equal(begun.id, begun.data.cursor);
+    first.close();
+    const missed = (await admin.submit(survey.id, { answers: [] })).body.data.responseId;
+    const second = await openEvents(url, token, { 'last-event-id': begun.id ?? '' });
+    assert.equal((await second.next('response')).data.responseId, missed);
     second.close();
   });
 

@@ -4,7 +4,7 @@ export interface Frame {
   /** JSON. */
   text: string;
   bytes: Uint8Array;
-  /** Set on responses: where a client goes on after them. */
+  /** Set on responses and on `subscribed`: where a client goes on after them. */
   cursor?: string;
 }
 

@@ -109,7 +109,8 @@ export function createSession(deps: SessionDeps, first: Principal, outlet: Outle
       const subscription = subscriptions.get(surveyId) ?? { channels: new Set(), follower: undefined, stopAnalytics: undefined };
       subscriptions.set(surveyId, subscription);
       for (const channel of channels) subscription.channels.add(channel);
-      tell(frameOf('subscribed', { surveyId, channels: [...subscription.channels], cursor: encodeLiveCursor(from) }));
+      const cursor = encodeLiveCursor(from);
+      tell({ ...frameOf('subscribed', { surveyId, channels: [...subscription.channels], cursor }), cursor });
       if (channels.includes('status')) tell(deps.statusFrame(survey));
       if (channels.includes('analytics')) subscription.stopAnalytics ??= deps.analytics.join(surveyId, outlet);
       if (channels.includes('responses') && (!subscription.follower || after !== undefined)) startResponses(surveyId, subscription, { from, isNew: after === undefined });
