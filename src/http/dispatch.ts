@@ -48,7 +48,8 @@ interface Passage {
 }
 
 /**
- * The stations of every request: who calls (401) → how often (429) → what (404, 400, 413, 415) → may they (404, 403) → the handler.
+ * The stations of every request: who calls (401) → how often (429) → may they (404, 403) → what do they say (400, 413, 415) → the handler.
+ * Whoever may not call is told nothing of what a call looks like.
  * Returns the outcome with its headers; never throws.
  */
 export function createDispatch(deps: DispatchDeps) {
@@ -78,12 +79,13 @@ async function pass(deps: DispatchDeps, arrival: Arrival, passage: Passage, repl
   // The public door for submissions counts its callers itself: nothing is to be waited for.
   const isFree = route.access.kind === 'public' && route.limit !== 'auth' && route.limit !== 'api';
   const principal = isFree ? undefined : await identify(deps, arrival, passage);
+  assertNames(params);
+  const { survey, right } = principal ? await authorise(deps, arrival, principal) : {};
   const { query, body, rawBody } = await readInput(arrival).catch(async (error: unknown) => {
     // What is refused before the handler that would have counted it counts as a general call.
     if (isFree && route.limit === 'submit') await count(deps, passage, 'api', limitKeyOf(arrival.address));
     throw error;
   });
-  const { survey, right } = principal ? await authorise(deps, arrival, principal) : {};
   const call = {
     params, query, body, rawBody, bodyPieces: () => arrival.stream?.pieces() ?? noPieces(), address: arrival.address, requestId: arrival.requestId, reply: arrival.reply, replyHeaders,
     header: (name: string) => arrival.headers.get(name), principal, survey, right,
@@ -117,8 +119,7 @@ async function identify(deps: DispatchDeps, arrival: Arrival, passage: Passage):
 }
 
 async function readInput(arrival: Arrival): Promise<{ query: unknown; body: unknown; rawBody: Buffer }> {
-  const { route, params } = arrival.match as Match;
-  assertNames(params);
+  const { route } = arrival.match as Match;
   const query = route.query ? parseQuery(route.query, arrival.query) : route.bearsAnyQuery === true || arrival.query === '' ? {} : parseQuery(noQuery, arrival.query);
   return { query, ...(await readBody(arrival)) };
 }

@@ -105,8 +105,10 @@ describe('the rights of every route', () => {
 
 describe('the gate before every route', () => {
   let people: PeopleServer;
-  let server: Server;
+  let servers: Server[];
   let base: string;
+  /** Of the routes with their schemas of query and body, which here let nothing through. */
+  let strictBase: string;
   let tokens: Record<CallerName, string | undefined>;
   let ids: { survey: string; question: string };
 
@@ -120,14 +122,16 @@ describe('the gate before every route', () => {
     const log = createLog('error');
     const metrics = createMetrics();
     const limits = createLimits({ redis: people.redis, auth: 1e6, api: 1e6, processCount: 1, log });
-    server = createServer({
-      api: createRouteTable(api.map(gateOnly)), root: createRouteTable([]), dispatch: createDispatch({ authenticate: people.people.authenticate, access, limits, log, metrics }),
+    const serverOf = (routes: readonly Route[]) => createServer({
+      api: createRouteTable(routes), root: createRouteTable([]), dispatch: createDispatch({ authenticate: people.people.authenticate, access, limits, log, metrics }),
       addressOf: createAddressReader([]), corsOrigins: [], isPortShared: false, log, metrics,
     });
-    base = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}/api/v1`;
+    servers = [serverOf(api.map(gateOnly)), serverOf(api.map((route) => ({ ...route, handle: async () => ok('passed') })))];
+    const [open, strict] = await Promise.all(servers.map((server) => server.listen('127.0.0.1', 0)));
+    [base, strictBase] = [`http://127.0.0.1:${open}/api/v1`, `http://127.0.0.1:${strict}/api/v1`];
   });
   after(async () => {
-    await server.drain(1000);
+    for (const server of servers) await server.drain(1000);
     await people.stop();
   });
 
@@ -186,6 +190,21 @@ describe('the gate before every route', () => {
       }
       assert.deepEqual(found, wanted);
     });
+
+  it('stands before any look at query and body: whoever may not call is told so, whatever they send', async () => {
+    for (const { method, path, access } of api) {
+      const refused = (Object.keys(callers) as CallerName[]).filter((name) => expected(access, callers[name]) !== 200);
+      for (const [mediaType, sent] of [['application/json', '{'], ['application/json', '{"nonsense":1}'], ['text/plain', 'x']] as const) {
+        const found = await Promise.all(refused.map(async (name) => {
+          const body = method === 'POST' || method === 'PUT' ? { body: sent } : {};
+          const reply = await fetch(`${strictBase}${pathOf(path)}?nonsense=1`, { method, headers: { 'content-type': mediaType, ...(tokens[name] !== undefined && { authorization: `Bearer ${tokens[name]}` }) }, ...body });
+          await reply.arrayBuffer();
+          return reply.status;
+        }));
+        assert.deepEqual(found, refused.map((name) => expected(access, callers[name])), `${method} ${path} with ${sent}`);
+      }
+    }
+  });
 
   it('does not tell a survey of somebody else from one that is not there', async () => {
     const paths = api.filter(({ access }) => access.kind === 'survey' && (access.by === 'id' || access.by === 'surveyId' || access.by === 'questionId'));
