@@ -8,6 +8,7 @@ import type { Metrics } from '../metrics.ts';
 import { isRedisAway } from '../stores/redis/away.ts';
 import { assertJsonType, assertPlainNumbers, parseJson, type IncomingBody, type IncomingStream } from './body.ts';
 import { limitKeyOf } from './client-address.ts';
+import { isSingle } from './query.ts';
 import type { Limits, Standing } from './limits.ts';
 import type { Authenticate, Principal } from './principal.ts';
 import type { ReplyChannel } from './reply.ts';
@@ -138,6 +139,8 @@ function parseQuery(schema: z.ZodType, query: string): unknown {
     const known = given[name];
     given[name] = known === undefined ? value : [...(Array.isArray(known) ? known : [known]), value];
   }
+  const repeated = Object.keys(given).filter((name) => Array.isArray(given[name]) && isSingle(schema, name));
+  if (repeated.length > 0) throw validationProblem(repeated.map((path) => ({ path, message: 'may be given once' })));
   return check(schema, { ...given });
 }
 

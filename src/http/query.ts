@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 const wholeText = (min: number, max: number) =>
-  z.string().regex(/^\d{1,9}$/, 'must be a whole number').transform(Number).pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
+  z.string().regex(/^\d+$/, 'must be a whole number').transform((text) => Math.min(Number(text), Number.MAX_SAFE_INTEGER)).pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
 
 /** `page` and `limit` of a list; `most` is the largest limit. */
 export const pageFields = (most: number) => ({
@@ -11,6 +11,26 @@ export const pageFields = (most: number) => ({
 
 /** The page that is asked for of a list that is at hand as a whole. */
 export const pageOf = <T>(items: readonly T[], { page, limit }: { page: number; limit: number }): T[] => items.slice((page - 1) * limit, page * limit);
+
+/** A parameter that may be given several times. */
+export const listField = (item: z.ZodType<string, string>, most: number) => z.union([z.array(item).max(most), item.transform((text) => [text])], { error: (issue) => (issue.code === 'invalid_union' ? firstReason(issue) : undefined) });
+
+/** One value given once is judged by what one must be, several as a list. */
+function firstReason({ input, errors }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string | undefined {
+  return errors[Array.isArray(input) ? 0 : 1]?.[0]?.message;
+}
+
+/** A parameter of this schema that takes one value. */
+export function isSingle(schema: z.ZodType, name: string): boolean {
+  const field = schema instanceof z.ZodObject ? (schema.shape[name] as z.ZodType | undefined) : undefined;
+  return field !== undefined && !takesList(field);
+}
+
+function takesList(field: unknown): boolean {
+  if (field instanceof z.ZodDefault || field instanceof z.ZodOptional) return takesList(field.unwrap());
+  if (field instanceof z.ZodPipe) return takesList(field.in);
+  return field instanceof z.ZodUnion ? field.options.some(takesList) : field instanceof z.ZodArray;
+}
 
 export const flagField = z.enum(['true', 'false']).transform((text) => text === 'true');
 

@@ -5,7 +5,7 @@ import type { TotalsStore } from '../../stores/clickhouse/totals.ts';
 import type { FindingStore } from '../../stores/findings.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { analyseQuestion, analyseSurvey } from '../../stores/survey-analytics.ts';
-import { endField, flagField, invertedMessage, isInverted, startField } from '../query.ts';
+import { endField, flagField, invertedMessage, isInverted, startField, listField } from '../query.ts';
 import { ok, route, type Route } from '../route.ts';
 import { questionStatisticSchema, surveyAnalyticsSchema } from '../schemas/analytics.ts';
 import { conditionsOf, filterText, findingsText } from '../variables.ts';
@@ -21,7 +21,7 @@ const analyticsQuery = z
     startDate: startField.optional(),
     endDate: endField.optional(),
     isComplete: flagField.optional(),
-    filter: z.union([filterText.transform((text) => [text]), z.array(filterText).max(20)]).default([])
+    filter: listField(filterText, 20).default([])
       .describe('`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; repeatable, all must hold. ' + findingsText),
   })
   .refine((query) => !isInverted(query), invertedMessage);
