@@ -11,7 +11,7 @@ export function corsHeaders(origins: readonly string[], origin: string | undefin
   return [['access-control-allow-origin', isListed ? origin : '*'], ['vary', 'Origin'], ['access-control-expose-headers', exposed]];
 }
 
-const exposed = 'X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed, ETag, Content-Disposition';
+const exposed = 'X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed, ETag, Accept-Ranges, Content-Range, Content-Disposition, Allow';
 
 const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'DELETE'];
 const methodsOf = (table: Pick<RouteTable, 'match'>, path: string): Method[] => methods.filter((method) => table.match(method, path));
@@ -28,5 +28,5 @@ export function preflight(cors: readonly Header[], table: Pick<RouteTable, 'matc
   const allowed = methodsOf(table, path);
   const allow = allowHeader(allowed);
   if (!cors.some(([name]) => name === 'access-control-allow-origin')) return [allow];
-  return [allow, ['access-control-allow-methods', allowed.join(', ')], ['access-control-allow-headers', 'Authorization, Content-Type, Idempotency-Key, X-Survey-Token, X-Filename, X-Request-Id, Last-Event-ID'], ['access-control-max-age', '600']];
+  return [allow, ['access-control-allow-methods', allowed.join(', ')], ['access-control-allow-headers', 'Authorization, Content-Type, Idempotency-Key, X-Survey-Token, X-Filename, X-Request-Id, Last-Event-ID, Range, If-Range, If-Match, If-None-Match'], ['access-control-max-age', '600']];
 }

@@ -192,6 +192,10 @@ describe('the server', () => {
     const listed = await call('OPTIONS', '/api/v1/things', { headers: { origin: 'https://console.example.org' } });
     assert.equal(listed.headers.get('access-control-allow-origin'), 'https://console.example.org');
     assert.equal(listed.headers.get('access-control-allow-methods'), 'GET, POST');
+    const allowed = listed.headers.get('access-control-allow-headers')?.split(', ') ?? [];
+    for (const name of ['Authorization', 'Idempotency-Key', 'Last-Event-ID', 'Range', 'If-Range', 'If-None-Match']) assert.ok(allowed.includes(name), name);
+    const shown = (await call('GET', '/api/v1/things', { headers: { origin: 'https://console.example.org' } })).headers.get('access-control-expose-headers')?.split(', ') ?? [];
+    for (const name of ['ETag', 'Accept-Ranges', 'Content-Range', 'Content-Disposition', 'Retry-After', 'Allow']) assert.ok(shown.includes(name), name);
     const other = await call('GET', '/api/v1/things', { headers: { origin: 'https://other.example.org' } });
     assert.deepEqual([other.headers.get('access-control-allow-origin'), other.headers.get('vary')], [null, 'Origin']);
   });
