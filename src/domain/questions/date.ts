@@ -4,7 +4,7 @@ import { blankStatistic } from './numbers.ts';
 import { countsByKey, createTextType } from './text.ts';
 import { isCalendarDay } from './text-checks.ts';
 
-const day = z.string().refine(isCalendarDay, 'must be a day, YYYY-MM-DD');
+const day = z.string().refine(isCalendarDay, 'must be a day of the years 1 to 9999, YYYY-MM-DD');
 
 /** A day of the calendar, YYYY-MM-DD; counted by day. */
 export const date: QuestionType = createTextType({
@@ -15,7 +15,7 @@ export const date: QuestionType = createTextType({
   form: 'date',
   chart: 'columns',
   problemOf(text, { min, max }) {
-    if (!isCalendarDay(text)) return 'must be a day of the calendar, YYYY-MM-DD';
+    if (!isCalendarDay(text)) return 'must be a day of the calendar, YYYY-MM-DD, from year 1 on';
     if (typeof min === 'string' && text < min) return `must not be before ${min}`;
     return typeof max === 'string' && text > max ? `must not be after ${max}` : undefined;
   },

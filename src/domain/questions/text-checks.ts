@@ -44,14 +44,14 @@ export function isEmailAddress(text: string): boolean {
   return isNamed && labels.every((part) => part.length <= 63 && label.test(part)) && local.test(text.slice(0, at)) && !invisible.test(text);
 }
 
-/** A day of the Gregorian calendar, YYYY-MM-DD. */
+/** A day of the Gregorian calendar, YYYY-MM-DD, of the years 1 to 9999: there is no year 0, and no date parameter takes one. */
 export function isCalendarDay(text: string): boolean {
   const parts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
   if (!parts) return false;
   const [year, month, day] = parts.slice(1).map(Number) as [number, number, number];
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
-  return date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  return year >= 1 && date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
 }
 
 /** HH:MM or HH:MM:SS on a 24-hour clock. */

@@ -77,7 +77,7 @@ const answerTexts: Readonly<Record<QuestionTypeName, string>> = {
   LONG_TEXT: '`textValue`',
   EMAIL: '`textValue`, a valid address',
   NUMBER: '`numberValue`',
-  DATE: '`textValue`, YYYY-MM-DD',
+  DATE: '`textValue`, YYYY-MM-DD, of the years 1 to 9999',
   TIME: '`textValue`, HH:MM or HH:MM:SS',
   FILE_UPLOAD: '`textValue`, the `uploadId`',
   SLIDER: '`numberValue` on the scale',

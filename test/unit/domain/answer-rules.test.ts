@@ -64,7 +64,7 @@ describe('an answer in particular', () => {
 
   it('knows the calendar, the clock and what an address looks like', () => {
     const takes = (type: QuestionTypeName, text: string) => one({ type, text: 'q' }).check([{ textValue: text }]).ok;
-    assert.deepEqual(['2024-02-29', '2023-02-29', '2024-13-01', '24-1-1', '2024-04-31'].map((text) => takes('DATE', text)), [true, false, false, false, false]);
+    assert.deepEqual(['2024-02-29', '2023-02-29', '2024-13-01', '24-1-1', '2024-04-31', '0000-01-01', '0001-01-01', '9999-12-31'].map((text) => takes('DATE', text)), [true, false, false, false, false, false, true, true]);
     assert.deepEqual(['00:00', '23:59:59', '24:00', '12:60', '1:00'].map((text) => takes('TIME', text)), [true, true, false, false, false]);
     assert.deepEqual(['a@b.co', 'zoë@exämple.org', 'a@b', 'a b@c.de', '@c.de', 'a@c.de,b@c.de', `${'a'.repeat(65)}@c.de`].map((text) => takes('EMAIL', text)), [true, true, false, false, false, false, false]);
   });
@@ -130,7 +130,9 @@ describe('an answer in particular', () => {
     assert.deepEqual(['2024-01-30', '2024-01-31', '2024-02-29', '2024-03-01'].map((textValue) => day.check([{ textValue }]).ok), [false, true, true, false]);
     const time = one({ type: 'TIME', text: 't', settings: { min: '08:00', max: '17:30' } });
     assert.deepEqual(['07:59:59', '08:00', '08:00:00', '17:30:00', '17:30:01'].map((textValue) => time.check([{ textValue }]).ok), [false, true, true, true, false]);
-    assert.throws(() => one({ type: 'DATE', text: 'd', settings: { min: '2024-02-30' } }), /settings.min/);
+    for (const min of ['2024-02-30', '0000-12-31']) assert.throws(() => one({ type: 'DATE', text: 'd', settings: { min } }), /settings.min/);
+    assert.throws(() => one({ type: 'NUMBER', text: 'n', settings: { integer: true, min: 0.2, max: 0.8 } }), /settings.max/);
+    one({ type: 'NUMBER', text: 'n', settings: { integer: true, min: 0.2, max: 1 } });
   });
 
   it('refuses addresses that only look like one', () => {

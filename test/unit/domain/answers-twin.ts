@@ -51,7 +51,7 @@ const answerSchemas: Record<TypeName, (question: Question, uploadId: string) => 
   SHORT_TEXT: () => text(plain.min(1).regex(/^[^\r\n]+$/).refine(longest(255))),
   LONG_TEXT: () => text(plain.min(1).refine(longest(10_000))),
   EMAIL: () => text(z.email()),
-  DATE: () => text(z.iso.date()),
+  DATE: () => text(z.iso.date().refine((day) => !day.startsWith('0000'))),
   TIME: () => text(z.string().regex(/^([01][0-9]|2[0-3])(:[0-5][0-9]){1,2}$/)),
   FILE_UPLOAD: (_question, uploadId) => text(z.literal(uploadId)),
 };
