@@ -5,6 +5,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { adminClient, createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
@@ -184,6 +185,15 @@ describe('uploads', () => {
       socket.write(`POST /api/v1${pathOf(target)} HTTP/1.1\r\nhost: x\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
       for (const piece of pieces) socket.write(isChunked ? Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]) : piece);
     });
+
+  it('are refused when they are packed for the way, as JSON is', async () => {
+    const target = await survey();
+    for (const [encoding, body] of [['br', brotliCompressSync('a text')], ['deflate', deflateSync('a text')], ['gzip', gzipSync('a text')]] as const) {
+      const packed = await send(target, body, { 'content-encoding': encoding });
+      assert.deepEqual([packed.status, packed.problem.message], [415, 'The body must not be compressed for the way'], encoding);
+    }
+    assert.equal((await send(target, 'a text', { 'content-type': 'text/plain', 'content-encoding': 'identity' })).status, 201);
+  });
 
   it('of 20 MiB pass through flat memory, many at once', async () => {
     const target = await survey();

@@ -29,11 +29,12 @@ function sendRoute({ uploads, actors, maxBytes, now, newId }: UploadRoutesDeps):
     method: 'POST', path: '/uploads/surveys/{surveyId}/questions/{questionId}', tag: 'Uploads', summary: 'Upload a file for an answer',
     description: [
       'Public. The body is the file itself. Its type is found by looking at the content, not at its name or Content-Type, which only chooses among kinds of plain text. The question’s `maxBytes` and `mimeTypes` hold; ' +
-        'without `mimeTypes` everything is taken but packed files and programs (415).',
+        'without `mimeTypes` everything is taken but packed files and programs (415). A body with a `Content-Encoding` is a 415.',
       'The answer names the `uploadId` as `textValue`. An upload belongs to this survey and question and to one response; unless a response claims it within 24 hours, it goes.',
     ].join('\n\n'),
     access: { kind: 'public' }, limit: 'api', bodyKind: 'stream', maxBodyBytes: maxBytes, reply: uploadSchema, replyStatus: 201,
     handle: async (call) => {
+      assertUnpacked(call.header('content-encoding'));
       const fileName = readFileName(call.header('x-filename'));
       const held = await actors.lookUp(call.params['surveyId'] ?? '');
       if (!held) throw notFound('survey');
@@ -77,6 +78,11 @@ function openQuestion(held: HeldSurvey, questionId: string, { token, nowMs }: { 
 }
 
 const typesOf = ({ settings }: Question): string[] | undefined => z.array(z.string()).optional().parse(settings['mimeTypes']);
+
+/** A packed body would be kept as it came, and be another file than the one that was meant. */
+function assertUnpacked(encoding: string | undefined): void {
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed for the way');
+}
 
 function tooLarge(limit: number): Problem {
   return new Problem('PAYLOAD_TOO_LARGE', `The file is larger than ${limit} bytes`);
