@@ -1,4 +1,5 @@
 import type { Finding } from '../errors.ts';
+import { canonicalLanguage, languageMessage } from './language.ts';
 
 /** A submission's fields beside its answers, read and checked; `answers` are checked against the survey later. */
 export interface Submission {
@@ -15,7 +16,6 @@ export interface Submission {
 
 const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
-const languagePattern = /^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/;
 const known = new Set(['answers', 'isComplete', 'responseId', 'resumeToken', 'startedAt', 'respondent', 'metadata', 'language', 'surveyToken']);
 const metadataPairs = 20;
 
@@ -35,14 +35,28 @@ export function readSubmission(value: unknown, findings: Finding[]): Submission 
   return {
     answers: body['answers'],
     isComplete: readFlag(body['isComplete'], findings),
-    responseId: readText(body['responseId'], 'responseId', findings, (text) => (idPattern.test(text.toLowerCase()) ? undefined : 'must be a UUID'))?.toLowerCase(),
+    responseId: readText(body['responseId'], 'responseId', findings, responseIdProblem)?.toLowerCase(),
     resumeToken: readText(body['resumeToken'], 'resumeToken', findings, (text) => (text.length <= 200 ? undefined : 'is too long')),
     startedAtMs: readTime(body['startedAt'], findings),
-    respondent: readText(body['respondent'], 'respondent', findings, (text) => ([...text].length <= 200 ? undefined : 'must have at most 200 characters')),
+    respondent: readText(body['respondent'], 'respondent', findings, respondentProblem),
     metadata: readMetadata(body['metadata'], findings),
-    language: readText(body['language'], 'language', findings, (text) => (text.length <= 35 && languagePattern.test(text) ? undefined : 'must be a language tag such as en or zh-Hans')),
+    language: readLanguage(body['language'], findings),
     surveyToken: readText(body['surveyToken'], 'surveyToken', findings, (text) => (text.length <= 200 ? undefined : 'is too long')),
   };
+}
+
+/** What names nobody would be shared by many, and what no path can hold could not be erased: clients turn `/..` into the folder above. */
+export function respondentProblem(text: string): string | undefined {
+  if (text.trim() === '') return 'must not be blank: leave it out where there is none';
+  if (text === '.' || text === '..') return 'must not be . or ..';
+  return [...text].length <= 200 ? undefined : 'must have at most 200 characters';
+}
+
+/** The nil and the max UUID are what unset fields look like: many clients would name one response. */
+export function responseIdProblem(text: string): string | undefined {
+  const id = text.toLowerCase();
+  if (!idPattern.test(id)) return 'must be a UUID';
+  return /^0[0-]+$|^f[f-]+$/.test(id) ? 'must be a UUID of its own, not the nil or max UUID' : undefined;
 }
 
 function readFlag(value: unknown, findings: Finding[]): boolean {
@@ -56,6 +70,12 @@ function readText(value: unknown, path: string, findings: Finding[], problemOf: 
   const problem = typeof value === 'string' ? problemOf(value) : 'must be a text';
   if (problem !== undefined) findings.push({ path, message: problem });
   return typeof value === 'string' ? value : undefined;
+}
+
+/** In its canonical form, so that one language counts as one. */
+function readLanguage(value: unknown, findings: Finding[]): string | undefined {
+  const text = readText(value, 'language', findings, (given) => (canonicalLanguage(given) === undefined ? languageMessage : undefined));
+  return text === undefined ? undefined : canonicalLanguage(text);
 }
 
 function readTime(value: unknown, findings: Finding[]): number | undefined {

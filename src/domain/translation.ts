@@ -69,6 +69,7 @@ export interface ReadTranslation {
 export function readTranslation(survey: SurveyWithQuestions, input: TranslationInput, hashOf: (text: string) => string): ReadTranslation {
   const sources = new Map(sourceStrings(survey).map(({ key, text }) => [key, text]));
   const read: ReadTranslation = { strings: {}, removedKeys: [], findings: [] };
+  const named = new Set<string>();
   const take = (key: string, path: string, text: string | null | undefined) => {
     if (text === undefined) return;
     const source = sources.get(key);
@@ -85,10 +86,14 @@ export function readTranslation(survey: SurveyWithQuestions, input: TranslationI
       read.findings.push({ path: `${path}.id`, message: 'is not a question of this survey' });
       continue;
     }
+    if (named.has(question.id)) read.findings.push({ path: `${path}.id`, message: 'is given twice' });
+    named.add(question.id);
     take(keyOf(question, 'text'), `${path}.text`, given.text);
     take(keyOf(question, 'description'), `${path}.description`, given.description);
     for (const list of ['options', 'rows'] as const)
       for (const [place, item] of (given[list] ?? []).entries()) {
+        if (named.has(item.id)) read.findings.push({ path: `${path}.${list}.${place}.id`, message: 'is given twice' });
+        named.add(item.id);
         if (question[list].some(({ id, isHidden }) => id === item.id && !isHidden)) take(item.id, `${path}.${list}.${place}.text`, item.text);
         else read.findings.push({ path: `${path}.${list}.${place}.id`, message: `is not one of the ${list} of this question` });
       }

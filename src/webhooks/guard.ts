@@ -60,6 +60,13 @@ export function createGuard({ isPrivateAllowed, resolve = createResolve({ isHost
   };
 }
 
+/** A URL that was let through, as it is called: names in ASCII (RFC 3492), and nothing in it that RFC 3986 does not know. */
+export function canonicalUrl(text: string): string {
+  const url = new URL(text);
+  const whole = url.href.slice(url.origin.length).replace(/%(?![0-9A-Fa-f]{2})|[^\w.~!$&'()*+,;=:@/?#%-]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
+  return url.origin + whole;
+}
+
 const notPublic = 'must lead to a public address';
 const maxLength = 2048;
 /** Names that never lead to the internet (RFC 6761, 6762, 8375, and what clouds use inside). */

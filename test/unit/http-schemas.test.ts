@@ -101,17 +101,17 @@ const answer = fc.oneof({ weight: 3, arbitrary: plainAnswer as fc.Arbitrary<unkn
 const fields: Record<string, fc.Arbitrary<unknown>> = {
   answers: orJunk(fc.array(answer, { maxLength: 3 })),
   isComplete: orJunk(fc.boolean()),
-  responseId: orJunk(fc.oneof(fc.uuid(), fc.uuid().map((id) => id.toUpperCase()), fc.constant('00000000-0000-0000-0000-000000000001'))),
+  responseId: orJunk(fc.oneof(fc.uuid(), fc.uuid().map((id) => id.toUpperCase()), fc.constantFrom('00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000000', 'FFFFFFFF-ffff-ffff-ffff-ffffffffffff'))),
   resumeToken: long(200),
   startedAt: orJunk(fc.constantFrom(
     '2026-01-15T09:30:00.000Z', '2026-01-15T09:30Z', '2026-01-15T09:30:00+02:00', '2026-01-15', '2026-13-15T09:30:00Z', '2026-02-30T09:30:00Z', '2026-01-15T25:30:00Z', '2026-01-15 09:30:00Z', '2026-01-15T09:30:00.0123456789Z',
   )),
-  respondent: long(200),
+  respondent: fc.oneof(long(200), fc.constantFrom('', ' ', '.', '..', '...', '\u3000')),
   metadata: orJunk(fc.oneof(
     fc.constantFrom(0, 19, 20, 21).map(pairs), fc.dictionary(fc.constantFrom('a', 'b', 'ü'), orJunk(fc.string())),
     fc.constantFrom({ '': 'a' }, { ['k'.repeat(100)]: 'v' }, { ['k'.repeat(101)]: 'v' }, { ['😀'.repeat(51)]: 'v' }, { a: 'v'.repeat(1000) }, { a: 'v'.repeat(1001) }, { a: '😀'.repeat(501) }),
   )),
-  language: orJunk(fc.constantFrom('en', 'zh-Hans', 'EN', 'e', 'engl', 'de-', 'de_AT', `en${'-abcdefgh'.repeat(3)}`, `en${'-abcdefgh'.repeat(4)}`, 'en\n')),
+  language: orJunk(fc.constantFrom('en', 'zh-Hans', 'EN', 'en-US-US', 'e', 'engl', 'de-', 'de_AT', `en${'-abcdefgh'.repeat(3)}`, `en${'-abcdefgh'.repeat(4)}`, 'en\n')),
   surveyToken: long(200),
   extra: junk,
 };

@@ -12,7 +12,7 @@ import type { TranslationStore } from '../../stores/postgres/translations.ts';
 import { presentSurvey, presentSurveyWithQuestions } from '../present.ts';
 import { momentField, pageFields } from '../query.ts';
 import { created, ok, page, route, type Call, type Route } from '../route.ts';
-import { deletedSchema } from '../schemas/common.ts';
+import { deletedSchema, languageField } from '../schemas/common.ts';
 import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
 
 export interface SurveyRoutesDeps {
@@ -27,7 +27,6 @@ export interface SurveyRoutesDeps {
 
 const title = z.string().trim().min(1).max(300);
 const moment = momentField.nullable();
-const languageTag = z.string().regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or zh-Hans').max(35);
 
 const fields = {
   title,
@@ -40,7 +39,7 @@ const fields = {
   startsAt: moment,
   endsAt: moment,
   aiEnabled: z.boolean(),
-  language: languageTag,
+  language: languageField,
   retentionDays: z.number().int().min(1).max(36_500).nullable().describe('Responses older than this are erased; null: the general setting'),
 };
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { canonicalLanguage } from '../../domain/language.ts';
 import { describeTranslation, directionOf, readTranslation, translationLanguages } from '../../domain/translation.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound, validationProblem } from '../../errors.ts';
@@ -49,7 +50,7 @@ export function translationRoutes(deps: TranslationRoutesDeps): Route[] {
       description: '`stale` names the texts whose source was reworded since, `missing` those that are not translated.',
       handle: async ({ params }) => {
         const survey = await loadFor(surveys, params);
-        const translation = await translations.find(survey.id, params['language'] ?? '');
+        const translation = await translations.find(survey.id, languageOf(params));
         if (!translation) throw notFound('translation');
         return ok(describeTranslation(survey, translation, wordingHash));
       },
@@ -59,7 +60,7 @@ export function translationRoutes(deps: TranslationRoutesDeps): Route[] {
       ...common, method: 'DELETE', path: '/surveys/{id}/translations/{language}', summary: 'Delete a translation', access: edit,
       reply: z.strictObject({ id: z.string().describe('The language'), deleted: z.literal(true) }), replyStatus: 200,
       handle: async ({ params, survey, principal }) => {
-        const language = params['language'] ?? '';
+        const language = languageOf(params);
         if (!(await translations.remove(survey.id, language))) throw notFound('translation');
         await deps.audit.record({ actor: principal, action: 'translation.deleted', objectKind: 'survey', objectId: survey.id, details: { language } });
         return ok({ id: language, deleted: true });
@@ -74,7 +75,7 @@ function putRoute({ surveys, translations, audit, now }: TranslationRoutesDeps):
     description: `Languages: ${translationLanguages.join(' ')}. Texts that are left out stay as they are; null takes one back. What is not translated is shown in the survey’s own language.`,
     handle: async ({ params, body: given, principal }) => {
       const survey = await loadFor(surveys, params);
-      const language = params['language'] ?? '';
+      const language = languageOf(params);
       if (!translationLanguages.some((known) => known === language)) throw validationProblem([{ path: 'language', message: `must be one of ${translationLanguages.join(', ')}` }]);
       if (language === survey.language) throw validationProblem([{ path: 'language', message: 'is the survey’s own language' }]);
       const { strings, removedKeys, findings } = readTranslation(survey, given, wordingHash);
@@ -84,6 +85,12 @@ function putRoute({ surveys, translations, audit, now }: TranslationRoutesDeps):
       return ok(describeTranslation(survey, translation, wordingHash));
     },
   });
+}
+
+/** Languages are named in any case. */
+function languageOf(params: Readonly<Record<string, string>>): string {
+  const text = params['language'] ?? '';
+  return canonicalLanguage(text) ?? text;
 }
 
 async function loadFor(surveys: Pick<SurveyStore, 'load'>, params: Readonly<Record<string, string>>): Promise<SurveyWithQuestions> {

@@ -5,7 +5,7 @@ import { isId } from '../../ids.ts';
 import type { Secrets } from '../../secrets.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import { oldSecretsAtMost, type Webhook, type WebhookStore } from '../../stores/postgres/webhooks.ts';
-import type { Guard } from '../../webhooks/guard.ts';
+import { canonicalUrl, type Guard } from '../../webhooks/guard.ts';
 import { secretContext } from '../../webhooks/secret-context.ts';
 import { makeSecret } from '../../webhooks/sign.ts';
 import type { SurveyAccess } from '../dispatch.ts';
@@ -30,7 +30,7 @@ const fiveDaysSeconds = 432_000;
 const oldSecretMs = 86_400_000;
 
 const fields = {
-  url: z.string().min(1).max(2048),
+  url: z.string().min(1).max(2048).describe('Kept as it is called: the host in ASCII and lower case, without the port that is usual'),
   events: z.array(webhookEventSchema).min(1).max(20).transform((events) => [...new Set(events)]),
   surveyId: namedIdSchema.nullable(),
   description: z.string().max(1000).nullable(),
@@ -81,7 +81,7 @@ function createRoute(deps: WebhookRoutesDeps): DescribedRoute {
     body: newWebhookBody, reply: webhookWithSecretSchema, replyStatus: 201,
     handle: async ({ body, principal }) => {
       await assertAllowed(deps, principal, body);
-      const { batch, ...rest } = body;
+      const { batch, ...rest } = { ...body, url: canonicalUrl(body.url) };
       const [id, secret, at] = [newId(), makeSecret(), new Date(now())];
       const webhook: Webhook = {
         ...rest, id, ownerId: principal.userId, madeAs: scopeOf(principal), isBatch: batch, secretSealed: secrets.seal(secret, secretContext(id)), oldSecrets: [],
@@ -114,7 +114,7 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
       const { body, principal } = call;
       const before = await webhookOf(call, webhooks);
       await assertAllowed(deps, principal, body);
-      const { batch, ...changes } = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as typeof body;
+      const { batch, ...changes } = Object.fromEntries(Object.entries({ ...body, url: body.url && canonicalUrl(body.url) }).filter(([, value]) => value !== undefined)) as typeof body;
       const madeAs = isRoleWithin(before.madeAs, scopeOf(principal)) ? before.madeAs : scopeOf(principal);
       const after = { ...before, ...changes, madeAs, isBatch: batch ?? before.isBatch, updatedAt: new Date(now()) } as Webhook;
       if (!(await webhooks.save(after))) throw notFound('webhook');

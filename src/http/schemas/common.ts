@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { problemTable, type ProblemCode } from '../../errors.ts';
+import { canonicalLanguage, languageMessage } from '../../domain/language.ts';
 import { isId } from '../../ids.ts';
 
 /**
@@ -21,7 +22,13 @@ export const daySchema = z.iso.date();
 
 export const countSchema = z.number().int().min(0);
 
-export const languageSchema = z.string().max(35).regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/).meta({ examples: ['en', 'zh-Hans'] });
+export const languageSchema = z.string().max(35).regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, languageMessage).meta({ examples: ['en', 'zh-Hans'] });
+
+/** A language as a client names it; canonical from then on. */
+export const languageField = languageSchema
+  .refine((text) => canonicalLanguage(text) !== undefined, languageMessage)
+  .transform((text) => canonicalLanguage(text) ?? text)
+  .describe('A BCP 47 tag, kept in its canonical form: `EN` becomes `en`, `zh-hans` `zh-Hans`');
 
 export const deletedSchema = z.strictObject({ id: idSchema, deleted: z.literal(true) }).meta({ id: 'Deleted', description: 'What was deleted.' });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isId } from '../../ids.ts';
-import { idSchema, languageSchema, timeSchema } from './common.ts';
+import { respondentProblem, responseIdProblem } from '../../domain/submission.ts';
+import { idSchema, languageField, languageSchema, timeSchema } from './common.ts';
 
 /** Numbers that come back as they were sent: finite, and whole ones within 2^53 − 1. */
 const exactNumber = z.number().refine((value) => !Number.isInteger(value) || Number.isSafeInteger(value), 'must be a number that can be represented exactly');
@@ -72,20 +72,20 @@ export const submissionBodySchema = z
   .strictObject({
     answers: z.array(submittedAnswerSchema).max(5000),
     isComplete: z.boolean().default(true).describe('`false` saves progress: missing required answers are not asked for'),
-    responseId: z.string().refine((text) => isId(text.toLowerCase()), 'must be a UUID').optional().describe('A UUID made by the client, in any case, or that of the response being continued; it names one response, of one survey').meta({ format: 'uuid' }),
+    responseId: z.string().refine((text) => responseIdProblem(text) === undefined, 'must be a UUID of its own').optional().describe('A UUID made by the client, in any case (not the nil or max UUID), or that of the response being continued; it names one response, of one survey').meta({ format: 'uuid' }),
     resumeToken: short(200).optional().describe('From the reply to the incomplete submission that this one continues'),
     startedAt: z
       .string()
       .refine((text) => text.length <= 40 && startTime.test(text) && !Number.isNaN(Date.parse(text)), 'must be an ISO 8601 time with its zone')
       .optional()
       .meta({ format: 'date-time' }),
-    respondent: z.string().refine((text) => [...text].length <= 200, 'must have at most 200 characters').optional().describe('Refused for anonymous surveys').meta({ maxLength: 200 }),
+    respondent: z.string().refine((text) => respondentProblem(text) === undefined, 'must name somebody in at most 200 characters').optional().describe('Not blank, `.` or `..`. Told apart by code units: another case or Unicode form is another respondent. Refused for anonymous surveys').meta({ minLength: 1, maxLength: 200 }),
     metadata: z
       .record(short(100, 1), short(1000))
       .refine((pairs) => Object.keys(pairs).length <= 20, 'must have at most 20 pairs')
       .optional()
       .meta({ maxProperties: 20 }),
-    language: languageSchema.optional(),
+    language: languageField.optional(),
     surveyToken: short(200).optional().describe('The token of a PRIVATE survey; the header X-Survey-Token goes before it'),
   })
   .meta({

@@ -83,10 +83,11 @@ function headingOf({ id, text }: Question, { key, label }: ExportColumn, labels:
   return key === '' ? text : `${text} [${label}]`;
 }
 
-/** Equal headings get a number, so that readers which want unique names keep every column. */
+/** Equal headings get a number, so that readers which want unique names keep every column. The service's own names are kept for its own columns, whatever an author calls a question. */
 function distinguish(columns: FileColumn[]): void {
-  const taken = new Set<string>();
+  const taken = new Set<string>(Object.keys(standing));
   for (const column of columns) {
+    if (column.field !== undefined) continue;
     const plain = column.heading;
     for (let n = 2; taken.has(column.heading); n += 1) column.heading = `${plain} (${n})`;
     taken.add(column.heading);

@@ -1,3 +1,4 @@
+import { canonicalLanguage } from '../../domain/language.ts';
 import type { ClosedReason, MatrixRow, Option, Question, QuestionSettings, Slots, Survey, SurveyStatus, Visibility } from '../../domain/survey.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { QuestionTypeName } from '../../domain/questions/type-names.ts';
@@ -52,7 +53,7 @@ export function surveyOf(row: SurveyRow): Survey {
     id: row.id, ownerId: row.owner_id, title: row.title, description: row.description, status: row.status, closedReason: row.closed_reason,
     isAnonymous: row.is_anonymous, visibility: row.visibility, accessToken: row.access_token, responseQuota: row.response_quota,
     submissionRateLimit: row.submission_rate_limit, startsAt: row.starts_at, endsAt: row.ends_at, aiEnabled: row.ai_enabled,
-    language: row.language, retentionDays: row.retention_days, createdAt: row.created_at, updatedAt: row.updated_at,
+    language: canonicalLanguage(row.language) ?? row.language, retentionDays: row.retention_days, createdAt: row.created_at, updatedAt: row.updated_at,
     publishedAt: row.published_at, closedAt: row.closed_at, version: row.version, revision: row.revision,
     slotCounts: { codes: row.code_slots, numbers: row.number_slots, texts: row.text_slots },
   };
