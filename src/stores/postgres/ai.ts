@@ -121,10 +121,11 @@ export function createAiStore(sql: Sql) {
           status = 'COMPLETED' AND survey_id IS NOT NULL AND request->>'analysisType' IS NOT NULL
           AND NOT EXISTS (SELECT FROM ai_jobs newer WHERE newer.survey_id = job.survey_id AND newer.topic = job.topic AND newer.status = 'COMPLETED' AND newer.id > job.id))`).count,
 
-    /** Digests of the answers of these responses that were looked at before, by `responseId questionId`. */
+    /** Digests of the answers of these responses that were looked at before, by `responseId questionId`. What a summary knows of an answer lies in its note: without one it was not looked at. */
     digests: async ({ surveyId, topic }: Scope, responseIds: readonly string[]): Promise<Map<string, Buffer>> => {
       const rows = await sql<{ key: string; digest: Buffer }[]>`
-        SELECT response_id || ' ' || question_id AS key, digest FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND response_id = ANY(${responseIds}::uuid[])`;
+        SELECT response_id || ' ' || question_id AS key, digest FROM ai_findings
+        WHERE survey_id = ${surveyId} AND topic = ${topic} AND response_id = ANY(${responseIds}::uuid[]) AND (jsonb_exists(finding, 'sentiment') OR EXISTS (SELECT FROM ai_notes WHERE ai_notes.id = note_id))`;
       return new Map(rows.map(({ key, digest }) => [key, digest]));
     },
 

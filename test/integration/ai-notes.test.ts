@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { blankSurvey } from '../../src/domain/blank-survey.ts';
+import { newId } from '../../src/ids.ts';
+import { createAiStore } from '../../src/stores/postgres/ai.ts';
+import { migratePostgres } from '../../src/stores/postgres/migrate.ts';
+import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
+import { ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
+
+const digest = Buffer.alloc(16);
+
+describe('notes on batches of answers', () => {
+  let database: OwnedDatabase;
+  before(async () => {
+    database = await ownedDatabase();
+  });
+  after(() => database?.drop());
+
+  const openScope = async (topic: string) => {
+    const surveyId = newId();
+    await createSurveyStore(database.sql).create(blankSurvey(surveyId, database.ownerId, Date.now()));
+    return { surveyId, topic };
+  };
+  const foundIn = (noteId?: string, finding: unknown = {}) => ({ responseId: newId(), questionId: newId(), digest, finding, noteId });
+
+  it('that have ids without a time keep their order and their answers, and stand before all that come later', async () => {
+    const { sql } = database;
+    const [store, scope] = [createAiStore(sql), await openScope('summary/test')];
+    const add = async (id: string, note: string) => {
+      await store.saveNote(scope, { id, note });
+      await store.saveFindings(scope, newId(), [foundIn(id)]);
+    };
+    const migrated = Array.from({ length: 300 }, () => randomUUID()).sort();
+    for (const [index, id] of migrated.entries()) await add(id, `note ${index}`);
+    await add(newId(), 'new');
+    await sql`DELETE FROM migrations WHERE name = '082_ai_notes_in_order.sql'`;
+    await migratePostgres(sql);
+    await add(newId(), 'newer');
+    // Those that findings name.
+    const noted: string[] = [];
+    for await (const note of store.notes(scope)) noted.push(note);
+    assert.deepEqual(noted, [...migrated.map((_, index) => `note ${index}`), 'new', 'newer']);
+  });
+
+  it('are taken anew of answers whose note is not there, as an older version leaves them beside a newer one', async () => {
+    const [store, scope] = [createAiStore(database.sql), await openScope('summary/test')];
+    const noteId = newId();
+    await store.saveNote(scope, { id: noteId, note: 'what they said' });
+    const [known, older, lost] = [foundIn(noteId), foundIn(undefined, { note: 'what they said' }), foundIn(newId())];
+    await store.saveFindings(scope, newId(), [known, older, lost]);
+    const digests = await store.digests(scope, [known, older, lost].map(({ responseId }) => responseId));
+    assert.deepEqual([...digests.keys()], [`${known.responseId} ${known.questionId}`]);
+  });
+
+  it('and summaries, names of themes and findings are not stored of a survey that was deleted meanwhile', async () => {
+    const { sql } = database;
+    const [store, scope] = [createAiStore(sql), await openScope('themes/test')];
+    await sql`UPDATE surveys SET deleted_at = now() WHERE id = ${scope.surveyId}`;
+    await store.saveNote(scope, { id: newId(), note: 'what they said' });
+    await store.saveSummary(scope, newId(), { basis: 'b', summary: 's' });
+    assert.deepEqual(await store.nameThemes(scope, [{ name: 'Soup', form: 'soup' }]), new Map());
+    await store.saveFindings(scope, newId(), [foundIn(undefined, { themes: ['Soup'], sentiment: 'neutral' })]);
+    for (const table of ['ai_notes', 'ai_summaries', 'ai_themes', 'ai_findings'])
+      assert.deepEqual([table, (await sql`SELECT FROM ${sql(table)} WHERE survey_id = ${scope.surveyId}`).count], [table, 0]);
+  });
+
+  it('wait for a deletion that is under way, and are not stored then', async () => {
+    const { sql } = database;
+    const [store, scope] = [createAiStore(sql), await openScope('summary/test')];
+    let saving: Promise<unknown> = Promise.resolve();
+    await sql.begin(async (tx) => {
+      await tx`UPDATE surveys SET deleted_at = now() WHERE id = ${scope.surveyId}`;
+      let isOver = false;
+      saving = Promise.all([store.saveSummary(scope, newId(), { basis: 'b', summary: 's' }), store.saveFindings(scope, newId(), [foundIn(undefined, { sentiment: 'neutral' })])]).finally(() => (isOver = true));
+      while (!isOver && (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).count < 2) await pause(5);
+      assert.equal(isOver, false);
+    });
+    await saving;
+    const [left] = await sql<{ rows: number }[]>`SELECT (SELECT count(*) FROM ai_summaries WHERE survey_id = ${scope.surveyId}) + (SELECT count(*) FROM ai_findings WHERE survey_id = ${scope.surveyId}) AS rows`;
+    assert.equal(left?.rows, 0);
+  });
+});
