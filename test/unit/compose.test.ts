@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { assetPath } from '../../src/assets.ts';
 
 const compose = readFileSync(assetPath('docker-compose.yml'), 'utf8');
 const settings = readFileSync(assetPath('src/settings.ts'), 'utf8');
+
+/** The text of each service, by its name. */
+const services = new Map([...(compose.split(/^services:\n/m)[1]?.split(/^volumes:\n/m)[0] ?? '').matchAll(/^ {2}([a-z-]+):\n((?: {4}.*\n|\n| {2}#.*\n)+)/gm)].map(([, name = '', text = '']) => [name, text]));
+const stores = ['redis-intake', 'redis-jobs', 'postgres', 'clickhouse'];
 
 /** The names in the block that all roles share. */
 const shared = [...(/^x-environment:[\s\S]*?\n\n/m.exec(compose)?.[0] ?? '').matchAll(/^ {2}([A-Z0-9_]+):/gm)].map(([, name]) => name ?? '');
@@ -22,4 +29,58 @@ test('docker-compose.yml gives up vanished clients as soon as the README says', 
   const [, set] = /^ {2}http:[\s\S]*?net\.ipv4\.tcp_retries2: "(\d+)"[\s\S]*?^ {2}ingest:/m.exec(compose) ?? [];
   assert.ok(named !== undefined);
   assert.equal(set, named);
+});
+
+test('docker-compose.yml starts every role once its stores answer, one first, and names nothing that is not there', () => {
+  assert.deepEqual([...services.keys()], ['http', 'ingest', 'jobs', ...stores]);
+  const anchored = /depends_on: &stores\n((?: {6}.*\n)+)/.exec(services.get('http') ?? '')?.[1] ?? '';
+  assert.deepEqual([...anchored.matchAll(/^ {6}([a-z-]+): \{ condition: service_healthy \}$/gm)].map(([, name]) => name), stores);
+  for (const role of ['ingest', 'jobs']) assert.match(services.get(role) ?? '', /<<: \*stores\n(?: +#.*\n)* +http: \{ condition: service_healthy \}/);
+  const declared = [...(/^volumes:\n((?: {2}.*\n?)+)/m.exec(compose)?.[1] ?? '').matchAll(/^ {2}([a-z-]+):/gm)].map(([, name]) => name);
+  const used = [...compose.matchAll(/^ +- ([a-z-]+):\//gm)].map(([, name]) => name);
+  assert.deepEqual([...new Set(used)].sort(), declared.sort());
+});
+
+test('docker-compose.yml names images by their version', () => {
+  const images = [...compose.matchAll(/^ +image: (\S+)$/gm)].map(([, image = '']) => image).filter((image) => image !== 'survey-service');
+  assert.deepEqual(images.filter((image) => !/:\d+(\.\d+)*(-[a-z]+)?$/.test(image)), []);
+  assert.equal(images.length, 3);
+});
+
+test('docker-compose.yml gives the service longer to stop than it takes, and stores longer than they are given by default', () => {
+  const seconds = (text: string) => Number(/stop_grace_period: (\d+)s/.exec(text)?.[1] ?? 10);
+  const hardDeadlineMs = Number(/hardDeadlineMs = ([\d_]+)/.exec(readFileSync(assetPath('src/supervisor.ts'), 'utf8'))?.[1]?.replace('_', ''));
+  const longestDelayMs = Number(/DRAIN_DELAY_MS: whole\(0, ([\d_]+)\)/.exec(settings)?.[1]?.replace('_', ''));
+  assert.ok(seconds(/^x-service:[\s\S]*?\n\n/m.exec(compose)?.[0] ?? '') * 1000 >= hardDeadlineMs + longestDelayMs);
+  for (const store of ['postgres', 'clickhouse']) assert.ok(seconds(services.get(store) ?? '') > 10, store);
+});
+
+test('docker-compose.yml asks databases that set themselves up on a private address first by the address that others use', () => {
+  const asked = (store: string) => /test: (.*)/.exec(services.get(store) ?? '')?.[1] ?? '';
+  // PostgreSQL's set-up listens on a socket only, ClickHouse's on loopback only.
+  assert.match(asked('postgres'), /--host 127\.0\.0\.1 /);
+  assert.match(asked('clickhouse'), /http:\/\/clickhouse:8123\/ping/);
+});
+
+test('an image is healthy when the port that its roles listen on says so', async () => {
+  const [, command = '[]'] = /^HEALTHCHECK [\s\S]*?CMD (\[.*\])$/m.exec(readFileSync(assetPath('Dockerfile'), 'utf8')) ?? [];
+  const [, ...args] = JSON.parse(command) as string[];
+  const server = createServer((request, reply) => reply.writeHead(request.url === '/health/ready' ? 200 : 404).end());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const open = String((server.address() as AddressInfo).port);
+  const shut = '9';
+  const code = (env: Record<string, string>) => new Promise<number>((resolve) => execFile(process.execPath, args, { env }, (error) => resolve(error ? 1 : 0)));
+  const cases: [healthy: boolean, env: Record<string, string>][] = [
+    [true, { PORT: open }],
+    [false, { PORT: shut }],
+    [true, { PORT: open, METRICS_PORT: shut, ROLES: 'http' }],
+    [true, { PORT: open, METRICS_PORT: shut, ROLES: 'all' }],
+    [true, { PORT: open, METRICS_PORT: '', ROLES: '' }],
+    [true, { PORT: shut, METRICS_PORT: open, ROLES: 'ingest,jobs' }],
+    [false, { PORT: open, METRICS_PORT: shut, ROLES: 'jobs' }],
+    [true, { PORT: shut, ROLES: 'jobs' }],
+  ];
+  const codes = await Promise.all(cases.map(([, env]) => code(env)));
+  server.close();
+  assert.deepEqual(codes, cases.map(([isHealthy]) => (isHealthy ? 0 : 1)));
 });
