@@ -194,7 +194,7 @@ describe('live streams over WebSocket', () => {
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
     await live.next('subscribed');
     await admin.remove(`/surveys/${survey.id}/members/${userId}`);
-    assert.equal((await live.next('error', ({ code }) => code === 'FORBIDDEN', 2000))['surveyId'], survey.id);
+    assert.equal((await live.next('error', ({ code }) => code === 'FORBIDDEN', 8000))['surveyId'], survey.id);
     await survey.submit(1);
     const witness = await connect();
     witness.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], after: (await live.next('subscribed'))['cursor'] });

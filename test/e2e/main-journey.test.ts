@@ -173,7 +173,7 @@ describe('surveys in, responses through, analytics out', () => {
     assert.equal(await reason(), 'SURVEY_NOT_ACTIVE');
     await admin.put(`/surveys/${full.id}`, { status: 'ACTIVE', startsAt: new Date(Date.now() + 60_000).toISOString() });
     assert.equal(await reason(), 'SURVEY_NOT_OPEN_YET');
-    await admin.put(`/surveys/${full.id}`, { startsAt: null, endsAt: new Date(Date.now() + 400).toISOString() });
+    await admin.put(`/surveys/${full.id}`, { startsAt: null, endsAt: new Date(Date.now() + 3000).toISOString() });
     assert.equal((await admin.submit(full.id, body)).status, 201);
     await eventually(async () => assert.equal(await reason(), 'SURVEY_ENDED'));
     assert.equal((await admin.get(`/surveys/${full.id}`)).status, 'CLOSED');

@@ -82,7 +82,7 @@ describe('a clock that is set', () => {
     });
     ingest.start();
     try {
-      await eventually(() => assert.equal(stored.length, 3), 3000);
+      await eventually(() => assert.equal(stored.length, 3), 20_000);
     } finally {
       await ingest.stop();
     }
