@@ -6,16 +6,11 @@ import { WebSocket } from 'ws';
 import type { Member } from '../../src/http/live/hub.ts';
 import { frameOf } from '../../src/http/live/outlet.ts';
 import { addLiveSocket, type SocketDeps } from '../../src/http/live/socket.ts';
-import type { Principal } from '../../src/http/principal.ts';
-import { createLog } from '../../src/log.ts';
+import { bareLive, listener, unused } from '../support/bare-live.ts';
 import { eventually } from '../support/eventually.ts';
 
 /** The least that uWebSockets.js allows. */
 const idleTimeoutSeconds = 8;
-
-const unused = (): never => {
-  throw new Error('nobody subscribes here');
-};
 
 /** The door alone, on a real socket: whoever has any ticket comes in. */
 describe('the live socket', () => {
@@ -27,17 +22,12 @@ describe('the live socket', () => {
 
   before(async () => {
     const app = uWS.App();
-    const holder: Principal = { userId: 'u', email: 'u@example.org', role: 'ADMIN', sessionId: 's', keyId: null, requestsPerMinute: null };
     const deps: SocketDeps = {
-      idleTimeoutSeconds, origins: ['https://pages.example'], isDraining: () => false, addressOf: (address) => address, log: createLog('silent'),
-      tickets: { issue: unused, redeem: async (ticket) => (ticket === '' ? undefined : holder) },
+      ...bareLive(members, (transport, change) => void connected.push(`${transport} ${change}`)),
+      idleTimeoutSeconds, origins: ['https://pages.example'], isDraining: () => false, addressOf: (address) => address,
+      tickets: { issue: unused, redeem: async (ticket) => (ticket === '' ? undefined : listener) },
       people: { current: async (principal) => principal },
       limits: { consume: async () => ({ isAllowed, limit: 100, remaining: isAllowed ? 99 : 0, resetAt: 1_760_000_000, retryAfterSeconds: 7 }) },
-      hub: { add: (member) => void members.add(member), remove: (member) => void members.delete(member), all: () => [...members], statusFrame: unused, surveyChanged: unused, rightsChanged: unused, jobMoved: unused, stop: unused },
-      access: { find: unused, rightOf: unused },
-      feed: { now: unused, read: unused, attach: unused, detach: unused, watch: unused, wake: unused, stop: unused },
-      analytics: { join: unused, touch: unused }, statusFrame: unused,
-      metrics: { liveSent: () => undefined, liveLagged: () => undefined, liveConnected: (transport, change) => void connected.push(`${transport} ${change}`) },
     };
     addLiveSocket(app, '/live', deps);
     await new Promise<void>((resolve) => app.listen('127.0.0.1', 0, (socket) => {
