@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
+import { ClientRequest, createServer } from 'node:http';
 import { createServer as createTcpServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
+import { queryObjects } from 'node:v8';
 import { Problem } from '../../src/errors.ts';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
@@ -211,4 +212,13 @@ test('something else that answers in place of ClickHouse counts as unavailable',
 
 test('a mistake in a statement of ours is not mistaken for an outage', async () => {
   await assert.rejects(database.clickhouse.select('SELECT no_such_column'), (error: unknown) => !(error instanceof Problem));
+});
+
+test('a call leaves nothing behind in memory', async () => {
+  const client = createClickHouse({ urls: [target.href], log });
+  const held = () => queryObjects(ClientRequest, { format: 'count' });
+  const before = held();
+  for (let n = 0; n < 60; n += 1) assert.deepEqual(await client.select('SELECT 1'), [[1]]);
+  assert.ok(held() - before < 20, `${held() - before} of 60 requests are still held`);
+  await client.close();
 });

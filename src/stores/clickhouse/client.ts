@@ -50,11 +50,11 @@ export function createClickHouse({ urls, log, patience = {} }: ClickHouseOptions
   const servers = urls.map((url) => connectTo(url, log, patience));
   let current = 0;
 
-  const attempt = async <T>(timeoutMs: number, step: (server: Server, signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const attempt = async <T>(timeoutMs: number, step: (server: Server, call: Call) => Promise<T>): Promise<T> => {
     for (let tries = 1; ; tries += 1) {
       const used = current % servers.length;
       try {
-        return await bounded(timeoutMs, (signal) => step(at(servers, used), signal));
+        return await bounded(timeoutMs, (call) => step(at(servers, used), call));
       } catch (error) {
         if (!isUnreachable(error)) throw asProblem(error);
         if (current % servers.length === used) current = used + 1;
@@ -69,17 +69,16 @@ export function createClickHouse({ urls, log, patience = {} }: ClickHouseOptions
     table: (table) => `${name(database)}.${name(table)}`,
     select<Row extends readonly unknown[]>(sql: string, { timeoutMs = readTimeoutMs, settings = {} }: SelectOptions = {}) {
       const query = `${sql} SETTINGS ${inline({ ...alwaysSet, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
-      return attempt(timeoutMs, ({ client, pulse }, end) =>
-        pulse.during(async (silence) => {
-          const signal = AbortSignal.any([end, silence]);
+      return attempt(timeoutMs, ({ client, pulse }, { signal, end }) =>
+        pulse.during(async () => {
           const result = await client.query({ query, format: 'JSONCompactEachRow', abort_signal: signal, clickhouse_settings: { ...readBeforeParsing, ...endedWithItsCaller } });
           signal.addEventListener('abort', () => result.close());
           return result.json<Row>();
-        }),
+        }, end),
       );
     },
     bytes: (sql, format, { timeoutMs = readTimeoutMs, settings = {} } = {}) =>
-      attempt(timeoutMs, async ({ client }, signal) => {
+      attempt(timeoutMs, async ({ client }, { signal }) => {
         const query = `${sql} SETTINGS ${inline({ ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })} FORMAT ${format}`;
         const { stream } = await client.exec({ query, abort_signal: signal, clickhouse_settings: { ...readBeforeParsing, ...endedWithItsCaller, ...sentWhole } });
         signal.addEventListener('abort', () => stream.destroy());
@@ -87,14 +86,14 @@ export function createClickHouse({ urls, log, patience = {} }: ClickHouseOptions
         for await (const piece of stream) pieces.push(piece);
         return pieces;
       }),
-    command: (sql, { timeoutMs = changeTimeoutMs } = {}) => attempt(timeoutMs, async ({ client }, signal) => void (await client.command({ query: sql, abort_signal: signal }))),
+    command: (sql, { timeoutMs = changeTimeoutMs } = {}) => attempt(timeoutMs, async ({ client }, { signal }) => void (await client.command({ query: sql, abort_signal: signal }))),
     insert: (sql, body, { timeoutMs = changeTimeoutMs } = {}) =>
-      attempt(timeoutMs, async ({ client }, signal) => {
+      attempt(timeoutMs, async ({ client }, { signal }) => {
         const { stream } = await client.exec({ query: sql, values: Readable.from(body, { objectMode: false }), abort_signal: signal });
         signal.addEventListener('abort', () => stream.destroy());
         for await (const _ of stream);
       }),
-    ping: () => attempt(pingTimeoutMs, async ({ client }, signal) => void (await client.query({ query: 'SELECT 1', abort_signal: signal }).then((result) => result.text()))).then(() => true, () => false),
+    ping: () => attempt(pingTimeoutMs, async ({ client }, { signal }) => void (await client.query({ query: 'SELECT 1', abort_signal: signal }).then((result) => result.text()))).then(() => true, () => false),
     close: async () => void (await Promise.all(servers.map((server) => server.close()))),
   };
 }
@@ -140,8 +139,17 @@ function at<T>(items: readonly T[], index: number): T {
   return item;
 }
 
+/**
+ * A call's own signal and how to end it early. It is one of a single controller: while anything listens to a signal that was put together of
+ * several, Node keeps it for ever, and with it the whole call.
+ */
+interface Call {
+  signal: AbortSignal;
+  end(): void;
+}
+
 /** Bounds a call as a whole: the client's own time-out starts again with every byte, and its abort ends with the reply's head. */
-async function bounded<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function bounded<T>(ms: number, work: (call: Call) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_, reject) => {
@@ -150,5 +158,5 @@ async function bounded<T>(ms: number, work: (signal: AbortSignal) => Promise<T>)
       controller.abort();
     }, ms);
   });
-  return Promise.race([work(controller.signal), tooLong]).finally(() => clearTimeout(timer));
+  return Promise.race([work({ signal: controller.signal, end: () => controller.abort() }), tooLong]).finally(() => clearTimeout(timer));
 }

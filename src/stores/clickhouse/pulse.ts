@@ -59,10 +59,9 @@ export function createPulse({ ask, askedAfterMs = usualAskedAfterMs, patienceMs 
   };
 
   return {
-    /** Does the work, unless the server is silent or falls silent meanwhile: then it rejects with Silent, and the work's signal says so too. */
-    async during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    /** Does the work, unless the server is silent or falls silent meanwhile: then it rejects with Silent, and the work is told to end. */
+    async during<T>(work: () => Promise<T>, end: () => void = () => undefined): Promise<T> {
       if (isSilent) throw new Silent();
-      const silence = new AbortController();
       let timer: NodeJS.Timeout | undefined;
       let refuse: (error: Silent) => void = () => undefined;
       const refused = new Promise<never>((_, reject) => (refuse = reject));
@@ -72,9 +71,9 @@ export function createPulse({ ask, askedAfterMs = usualAskedAfterMs, patienceMs 
       };
       lookLater();
       try {
-        return await Promise.race([work(silence.signal), refused]);
+        return await Promise.race([work(), refused]);
       } catch (error) {
-        if (error instanceof Silent) silence.abort();
+        if (error instanceof Silent) end();
         throw error;
       } finally {
         waiting.delete(refuse);
