@@ -70,9 +70,11 @@ async function work(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): Pro
   const beat = setInterval(() => {
     store.touch(job, null).then((isOurs) => isOurs || cancelled.abort(), (error: unknown) => log.warn({ err: error, aiJobId: job.id }, 'an AI job could not be marked as alive'));
   }, beatMs);
+  const stop = (): void => cancelled.abort(stopping.reason);
+  stopping.addEventListener('abort', stop, { once: true });
+  if (stopping.aborted) stop();
   try {
-    const signal = AbortSignal.any([cancelled.signal, stopping]);
-    const result = await done(deps, job, signal);
+    const result = await done(deps, job, cancelled.signal);
     await store.complete(job, result);
   } catch (error) {
     if (stopping.aborted) return await store.release(job);
@@ -82,6 +84,7 @@ async function work(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): Pro
     await store.fail(job, { code: problem.code, message: problem.message, ...(problem.retryAfterSeconds !== undefined && { retryAfterSeconds: problem.retryAfterSeconds }) });
   } finally {
     clearInterval(beat);
+    stopping.removeEventListener('abort', stop);
     await tellEnd(deps, job.id).catch((error: unknown) => log.debug({ err: error, aiJobId: job.id }, 'the end of an AI job was not told'));
   }
 }
