@@ -40,13 +40,16 @@ function addressAround(text: string, { sign, index, from }: { sign: string; inde
   if (domain === undefined) return undefined;
   const end = index + sign.length + domain.length;
   const isFollowed = !/^\s/.test(domain);
+  const isSign = /^[@\u24d0]/.test(sign);
+  // Nothing but the sign itself makes an address of a word without a full stop.
+  if (!isSign && !hasDotOf(domain)) return undefined;
   const start = localStart(text, { index, from });
   const letters = spacedLetters(text, { index, from, end: index + sign.length });
   if (letters) return letters;
   const handle: Span | undefined = sign === '@' && isFollowed && isHandle(domain) ? { kind: 'HANDLE', start: index, end: handleEnd(text, end) } : undefined;
   if (start === index) return handle;
   const local = text.slice(start, index).trim();
-  const manner = { isSign: /^[@\u24d0]/.test(sign), isApart: !isFollowed || /\s/.test(text.charAt(index - 1)), isWord: /^\s[^\s([{<【]/.test(sign), isGlued: /^A[Tt]$/.test(sign) };
+  const manner = { isSign, isApart: !isFollowed || /\s/.test(text.charAt(index - 1)), isWord: /^\s[^\s([{<【]/.test(sign), isGlued: /^A[Tt]$/.test(sign) };
   if (isAddress(local, domain, { ...manner, isAfterCue: mailBefore.test(text.slice(Math.max(0, start - 40), start)) })) return { kind: 'EMAIL', start, end };
   return manner.isApart ? handle : undefined;
 }
@@ -66,10 +69,14 @@ function isAddress(local: string, domain: string, { isSign, isApart, isWord, isG
   // "20%40": something of something.
   if (isSign && !isApart) return /\p{L}|\./u.test(domain);
   if (spelledInside.test(domain)) return true;
+  if (isGlued || !isWord) return hasDotOf(domain);
+  return hasDotOf(domain) && (isAfterCue || new RegExp(`[\\s(\\[{<*"'](?:${dotWords})[\\s)\\]}>*"']`, 'iu').test(domain) || /[._+\d-]/.test(local) || mailProviders.test(domain));
+}
+
+function hasDotOf(domain: string): boolean {
+  if (spelledInside.test(domain)) return true;
   const [last = ''] = /[\p{L}\p{N}\p{M}_-]+$/u.exec(domain) ?? [];
-  const hasDot = last.length < domain.trim().length && /^\p{L}/u.test(last) && last.length > 1;
-  if (isGlued || !isWord) return hasDot;
-  return hasDot && (isAfterCue || new RegExp(`[\\s(\\[{<*"'](?:${dotWords})[\\s)\\]}>*"']`, 'iu').test(domain) || /[._+\d-]/.test(local) || mailProviders.test(domain));
+  return last.length < domain.trim().length && /^\p{L}/u.test(last) && last.length > 1;
 }
 
 /** "@noon" and "@home" are nobody's. */
@@ -98,7 +105,7 @@ function localStart(text: string, { index, from }: { index: number; from: number
   const first = Math.max(from, start - longestLocal);
   while (start > first && (localCharacter.test(text.charAt(start - 1)) || /[\ud800-\udfff]/.test(text.charAt(start - 1)) || (text.charAt(start - 1) === '\\' && start === index))) start -= 1;
   if (start === index - near) return index;
-  for (let words = 0; words < 4; words += 1) {
+  for (let words = 0; words < 4 && /[\s)\]}>]/.test(text.charAt(start - 1)); words += 1) {
     const spelled = spelledDot.exec(text.slice(Math.max(from, start - 80), start))?.[0];
     if (spelled === undefined) break;
     start -= spelled.length;

@@ -33,7 +33,8 @@ function readAccount(text: string, start: number): number | undefined {
     else if (!between.test(character) || ++gap > widestGap) return undefined;
     if (plain.length === 2) length = ibanLengths.get(plain.toUpperCase()) ?? 0;
   }
-  if (length === 0 || plain.length < length || plain.replace(/\D/g, '').length < fewestDigits) return undefined;
+  // "is 4482091736548209175 and no": words of the sentence behind a number are no part of it.
+  if (length === 0 || plain.length < length || plain.replace(/\D/g, '').length < fewestDigits || /\d\s[a-z]{2,}(?:\s|$)/.test(text.slice(start + 5, at))) return undefined;
   // Where the country's letters are capitals and the check digits join them, it is one also with a slip of the pen in it.
   return isIban(plain) || (/^[A-Z]{2}[ .\-_/:]{0,2}\d[ .\-_/:]?\d/.test(text.slice(start, start + 8)) && !/[A-Za-z]/.test(text.charAt(start - 1))) ? at : undefined;
 }

@@ -1,0 +1,6 @@
+/** What a text can be made of by repeating it, each a start or a half of something that is looked for. */
+export const hostilePieces: readonly string[] = [
+  '1 ', 'a@', 'A ', ':', '1.', 'a.', '-1', 'DE89 ', 'a', 'a dot ', ' at ', '"@', '%40', '1:', 'A.A-', '1 Aaaa ', '1,', '(1', '\u0301', '1\u0301', 'ﷺ', '中', '9:30-', 'http://a', '192.168.', 'my name is ', '4111, ', 'aa:', '&#49;', '&#', '%', '\\', '\\u', '%e4%b8', '@', '@a ', 'a b ', 'a @ b . ', '_at_', 'アット', '(at)', ' [dot] ', 'aATbD', 'DOT', '王', '王小', '田中', '佐', 'さ',
+  '김민 ', 'Аб ', 'Анна ', 'Абов', 'Иван И.', 'محمد ', 'بن ', 'כהן ', 'one, ', 'zero one ', '〇', '一 ', '공일 ', '0', '00 ', '+1 ', '+', '(0)', '1/5 ', '12.30 ', '1.000 ', '12:30 ', '01.01.2020 ', '2020 ', '€1 ', '$1,000 - ', 'AA 11 ', 'a1', 'a1b2', 'ab-', '00:', '::', 'x.y/', 'u/', 'a#1', 'my line is ', 'line: a.', 'username: ', 'born 1 ', '1 may ', '12月', '1年',
+  '12 Rue ', 'Rue De La ', 'via ', 'Via A ', 'улица А ', 'Aer Str. ', 'Aberstr ', 'AaStr', '1 The ', '1丁目', '都1-', '구 가로 ', 'address: 1 ', 'zip ', '1.00001 ', '1°', 'customer no ', 'nummer ', 'password: a', 'tel. 1 ', 'number is ', '2x2', 'eyJaaaaaaaa.', 'sk-', '0x', 'bc1', '\n', '1\n', '😀', '1😀', '[1]', 'O1', '1=1+', "1'000'", '1 - ', 'straße ', 'plate A-', `${'w'.repeat(50)} `,
+];
