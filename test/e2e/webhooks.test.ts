@@ -148,6 +148,13 @@ describe('webhooks', () => {
     await eventually(() => assert.ok(busy.received.length >= 2), 15_000);
     const [a, b] = busy.received;
     assert.ok(a && b && b.atMs - a.atMs >= 3000, 'Retry-After was honoured');
+    const [held] = await eventually(async () => {
+      const found = await deliveriesOf(hooks[0]?.id ?? '');
+      assert.equal(found[0].attempts.length, 2);
+      return found;
+    });
+    const again = await admin.expect(202, 'POST', `/webhooks/${hooks[0]?.id}/deliveries/${held.id}/redeliver`);
+    assert.ok(Date.parse(again.nextAttemptAt) >= b.atMs + 3000, 'and what is sent again waits with the rest, and says so');
     await eventually(async () => assert.match((await deliveriesOf(hooks[1]?.id ?? ''))[0].attempts[0].error, /redirect/));
     assert.equal(elsewhere.received.length, 0);
   });

@@ -6,7 +6,7 @@ import type { Webhook, WebhookStore } from '../../stores/postgres/webhooks.ts';
 import { momentField, pageFields } from '../query.ts';
 import { accepted, page, route, type Route } from '../route.ts';
 import { deliverySchema, replaySchema, webhookEventSchema } from '../schemas/webhooks.ts';
-import { webhookOf } from './webhooks.ts';
+import { isSending, webhookOf } from './webhooks.ts';
 
 export interface WebhookDeliveryRoutesDeps {
   webhooks: Pick<WebhookStore, 'find'>;
@@ -39,7 +39,7 @@ function testRoute({ webhooks, deliveries, jobs, now, newId }: WebhookDeliveryRo
       const data = { ...sampleOf(event, { surveyId: webhook.surveyId ?? newId(), responseId: newId(), at: at.toISOString() }), test: true };
       await deliveries.add([{ id, webhookId: webhook.id, event, eventKey: `test:${id}`, occurredAt: at, data, nextAttemptAt: at, createdAt: at }]);
       hint(jobs, webhook.id);
-      return accepted(presentDelivery(await found(deliveries.find(webhook.id, id))));
+      return accepted(presentDelivery(await found(deliveries.find(webhook.id, id)), webhook));
     },
   });
 }
@@ -50,9 +50,9 @@ function listRoute({ webhooks, deliveries }: WebhookDeliveryRoutesDeps): Route {
     query: z.strictObject({ ...pageFields(100), status: z.enum(['PENDING', 'DELIVERED', 'FAILED']).optional(), event: webhookEventSchema.optional() }),
     reply: z.array(deliverySchema), replyStatus: 200, isPaged: true,
     handle: async (call) => {
-      const { id } = await webhookOf(call, webhooks);
-      const { items, total } = await deliveries.list({ ...call.query, webhookId: id });
-      return page(items.map(presentDelivery), { page: call.query.page, limit: call.query.limit, total });
+      const webhook = await webhookOf(call, webhooks);
+      const { items, total } = await deliveries.list({ ...call.query, webhookId: webhook.id });
+      return page(items.map((delivery) => presentDelivery(delivery, webhook)), { page: call.query.page, limit: call.query.limit, total });
     },
   });
 }
@@ -67,7 +67,7 @@ function redeliverRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRout
       assertActive(webhook);
       const delivery = await found(deliveries.again(webhook.id, call.params['deliveryId'] ?? '', new Date(now())));
       hint(jobs, webhook.id);
-      return accepted(presentDelivery(delivery));
+      return accepted(presentDelivery(delivery, webhook));
     },
   });
 }
@@ -88,8 +88,8 @@ function replayRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRoutesD
   });
 }
 
-function assertActive({ isActive }: Webhook): void {
-  if (!isActive) throw conflict('WEBHOOK_NOT_ACTIVE', 'The webhook is not active');
+function assertActive(webhook: Webhook): void {
+  if (!isSending(webhook)) throw conflict('WEBHOOK_NOT_ACTIVE', 'The webhook is not active');
 }
 
 async function found(delivery: Promise<Delivery | undefined>): Promise<Delivery> {
@@ -113,6 +113,8 @@ function sampleOf(event: WebhookEvent, { surveyId, responseId, at }: { surveyId:
   }
 }
 
-function presentDelivery({ id, event, webhookId, status, attempts, nextAttemptAt, createdAt }: Delivery) {
+/** An endpoint that has asked to be left alone for a while is tried no sooner than that. */
+function presentDelivery({ id, event, webhookId, status, attempts, nextAttemptAt: due, createdAt }: Delivery, { pausedUntil }: Webhook) {
+  const nextAttemptAt = due && pausedUntil && pausedUntil > due ? pausedUntil : due;
   return { id, event, webhookId, status, attempts, nextAttemptAt: nextAttemptAt?.toISOString() ?? null, createdAt: createdAt.toISOString() };
 }

@@ -182,9 +182,14 @@ async function assertAllowed({ access, guard }: WebhookRoutesDeps, principal: Pr
   if (right === 'read') throw new Problem('FORBIDDEN');
 }
 
-function presentWebhook({ id, url, events, surveyId, description, isActive, isBatch, maxPerSecond, maxAgeSeconds, maxWaiting, ownerId, disabledAt, disabledReason, createdAt, updatedAt }: Webhook) {
+/** Switched on, and nothing in the way. */
+export const isSending = ({ isActive, silence }: Webhook): boolean => isActive && (silence ?? null) === null;
+
+function presentWebhook(webhook: Webhook) {
+  const { id, url, events, surveyId, description, isActive, isBatch, maxPerSecond, maxAgeSeconds, maxWaiting, ownerId, disabledAt, createdAt, updatedAt } = webhook;
+  const disabledReason = isActive ? (webhook.silence ?? null) : webhook.disabledReason;
   return {
-    id, url, events, surveyId, description, isActive, batch: isBatch, maxPerSecond, maxAgeSeconds, maxWaiting, ownerId, disabledAt: disabledAt?.toISOString() ?? null, disabledReason,
+    id, url, events, surveyId, description, isActive: isSending(webhook), batch: isBatch, maxPerSecond, maxAgeSeconds, maxWaiting, ownerId, disabledAt: disabledAt?.toISOString() ?? null, disabledReason,
     createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString(),
   };
 }

@@ -25,6 +25,8 @@ export interface Webhook {
   pausedUntil: Date | null;
   disabledAt: Date | null;
   disabledReason: string | null;
+  /** Why nothing is sent although it is switched on, as long as that lasts; null: there is nothing in the way. */
+  silence?: string | null;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -71,15 +73,21 @@ interface WebhookRow {
   paused_until: Date | null;
   disabled_at: Date | null;
   disabled_reason: string | null;
+  silence?: string | null;
   created_at: Date;
   updated_at: Date;
 }
 
 export function createWebhookStore(sql: Sql) {
+  const silence = sql`
+    CASE WHEN NOT ${isOwnerActive(sql)} THEN ${ownerSilent} WHEN w.survey_id IS NOT NULL AND NOT EXISTS (
+      SELECT FROM surveys s JOIN users u ON u.id = w.owner_id
+      WHERE s.id = w.survey_id AND ((u.role = 'ADMIN' AND w.made_as = 'ADMIN') OR s.owner_id = u.id OR EXISTS (SELECT FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = u.id))
+    ) THEN ${ownerUninvited} END`;
   return {
     find: (id: string): Promise<Webhook | undefined> =>
       withPostgres(async () => {
-        const [row] = await sql<WebhookRow[]>`SELECT * FROM webhooks WHERE id = ${id}`;
+        const [row] = await sql<WebhookRow[]>`SELECT w.*, ${silence} AS silence FROM webhooks w WHERE id = ${id}`;
         return row && webhookOf(row);
       }),
 
@@ -88,7 +96,7 @@ export function createWebhookStore(sql: Sql) {
       withPostgres(async () => {
         const which = sql`(${ownerId}::uuid IS NULL OR owner_id = ${ownerId}) AND (${surveyId ?? null}::uuid IS NULL OR survey_id = ${surveyId ?? null})`;
         const [rows, [count]] = await Promise.all([
-          sql<WebhookRow[]>`SELECT * FROM webhooks WHERE ${which} ORDER BY id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          sql<WebhookRow[]>`SELECT w.*, ${silence} AS silence FROM webhooks w WHERE ${which} ORDER BY id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
           sql<{ total: number }[]>`SELECT count(*) AS total FROM webhooks WHERE ${which}`,
         ]);
         return { items: rows.map(webhookOf), total: count?.total ?? 0 };
@@ -188,6 +196,8 @@ export const oldSecretsAtMost = 9;
 /** Nothing goes to endpoints of somebody who may not have any. */
 const isOwnerActive = (sql: Sql) => sql`EXISTS (SELECT FROM users u WHERE u.id = owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER')`;
 
+const ownerSilent = 'Its owner is disabled or a VIEWER: nothing is sent until that ends';
+const ownerUninvited = 'Its owner may not see the survey any more: nothing is sent until that ends';
 const ownerGone = 'Its owner was deleted: switch it on if it should go on';
 const surveyGone = 'Its survey was deleted';
 
@@ -209,7 +219,7 @@ function webhookOf(row: WebhookRow): Webhook {
     id: row.id, ownerId: row.owner_id, madeAs: row.made_as, surveyId: row.survey_id, url: row.url, events: row.events, description: row.description,
     isActive: row.is_active, isBatch: row.is_batch, maxPerSecond: row.max_per_second, maxAgeSeconds: row.max_age_seconds, maxWaiting: row.max_waiting, secretSealed: row.secret_sealed,
     oldSecrets: oldSecretsOf(row), failingSince: row.failing_since, pausedUntil: row.paused_until,
-    disabledAt: row.disabled_at, disabledReason: row.disabled_reason, createdAt: row.created_at, updatedAt: row.updated_at,
+    disabledAt: row.disabled_at, disabledReason: row.disabled_reason, silence: row.silence ?? null, createdAt: row.created_at, updatedAt: row.updated_at,
   };
 }
 
