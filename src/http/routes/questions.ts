@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { SurveyActors } from '../../actors/surveys.ts';
 import { changeQuestion, defineQuestion, describeQuestion, newQuestionBody, questionChangeBody } from '../../domain/question-definition.ts';
@@ -20,7 +21,12 @@ const questionsAtMost = 500;
 
 export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
   const reword = async (surveyId: string, decide: (current: SurveyWithQuestions) => SurveyWithQuestions) =>
-    deps.actors.change(surveyId, (current) => ({ survey: { ...decide(current), updatedAt: new Date(deps.now()) }, isWordingChanged: true }));
+    deps.actors.change(surveyId, (current) => {
+      const next = decide(current);
+      // Who saves what was there already has changed nothing: the version stays.
+      if (isDeepStrictEqual(next.questions, current.questions)) return { survey: current, isWordingChanged: false };
+      return { survey: { ...next, updatedAt: new Date(deps.now()) }, isWordingChanged: true };
+    });
   return [
     route({
       method: 'POST', path: '/surveys/{surveyId}/questions', tag: 'Questions', summary: 'Add a question',
