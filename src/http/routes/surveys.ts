@@ -18,7 +18,7 @@ import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '.
 export interface SurveyRoutesDeps {
   surveys: SurveyStore;
   actors: SurveyActors;
-  translations: Pick<TranslationStore, 'all' | 'merge'>;
+  translations: Pick<TranslationStore, 'all' | 'languages' | 'merge'>;
   /** Exact count of accepted responses. */
   responseCount(surveyId: string): Promise<number>;
   now(): number;
@@ -108,10 +108,13 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     }),
     route({
       method: 'PUT', path: '/surveys/{id}', tag: 'Surveys', summary: 'Change a survey',
-      description: 'Any of the fields. With `status` the survey moves: every status may be set from every other, but what could not last is refused and changes nothing: ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), ACTIVE while the quota is full (409 QUOTA_REACHED). A later `endsAt` or a higher quota in the same request counts. A quota lowered to the complete responses that there are, or below, closes an open survey and announces quota.reached. `isAnonymous` can be switched on only while there are no responses (409 HAS_RESPONSES), since those may name their respondents; it can be switched off at any time, for responses to come. A refusal changes nothing, whichever field it is for, even where a response comes in at the same moment.',
+      description: 'Any of the fields. With `status` the survey moves: every status may be set from every other, but what could not last is refused and changes nothing: ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), ACTIVE while the quota is full (409 QUOTA_REACHED). A later `endsAt` or a higher quota in the same request counts. A quota lowered to the complete responses that there are, or below, closes an open survey and announces quota.reached. `isAnonymous` can be switched on only while there are no responses (409 HAS_RESPONSES), since those may name their respondents; it can be switched off at any time, for responses to come. `language` cannot become one that the survey has a translation to. A refusal changes nothing, whichever field it is for, even where a response comes in at the same moment.',
       access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', body: surveyChangeBody, reply: surveyWithQuestionsSchema, replyStatus: 200,
-      handle: async ({ params, body, right }) => {
+      handle: async ({ params, body, right, survey: before }) => {
         const id = params['id'] ?? '';
+        const { language = before.language } = body;
+        if (language !== before.language && (await deps.translations.languages(id)).includes(language))
+          throw validationProblem([{ path: 'language', message: 'the survey has a translation to this language: delete that first' }]);
         const edit = (current: SurveyWithQuestions) => (Object.keys(body).some((name) => name !== 'status') ? applyFields(current, body, deps.now()) : current);
         const survey = body.status === undefined ? await deps.actors.edit(id, edit) : await deps.actors.setStatus(id, body.status, 'update', edit);
         return ok(await presentWhole(survey, right));
