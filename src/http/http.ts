@@ -3,6 +3,8 @@ import { assetPath } from '../assets.ts';
 import { newId } from '../ids.ts';
 import { createSuggestionStore } from '../stores/postgres/ai-suggestions.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
+import { handOverExports } from '../stores/postgres/exports.ts';
+import type { HandOver } from '../stores/postgres/users.ts';
 import { handOverWebhooks } from '../stores/postgres/webhooks.ts';
 import { createGuard } from '../webhooks/guard.ts';
 import { aiRoutes } from './ai.ts';
@@ -35,11 +37,17 @@ import { webhookRoutes } from './routes/webhooks.ts';
 import { assertNativeServer, basePath, createServer, type Server } from './server.ts';
 import { createSubmitDoor } from './submit-door.ts';
 
+/** What a deleted user leaves behind beside surveys. */
+const handOver: HandOver = async (tx, fromUserId, toUserId) => {
+  await handOverWebhooks(tx, fromUserId, toUserId);
+  await handOverExports(tx, fromUserId, toUserId);
+};
+
 /** The interface of one process: people, routes, limits, server. */
 export async function createHttp(options: HttpOptions) {
   assertNativeServer();
   const { settings, stores, core, metrics, secrets, log } = options;
-  const people = await createPeople({ sql: stores.sql, redis: stores.sharedRedis, secrets, log, settings, nowMs: core.now, newId: () => newId(), announce: stores.rightsNews.publish, handOver: handOverWebhooks });
+  const people = await createPeople({ sql: stores.sql, redis: stores.sharedRedis, secrets, log, settings, nowMs: core.now, newId: () => newId(), announce: stores.rightsNews.publish, handOver });
   const limits = createLimits({ redis: stores.sharedRedis, auth: settings.rateLimits.auth, api: settings.rateLimits.api, processCount: settings.workers, log });
   const access = createSurveyAccess({
     surveys: stores.surveys,

@@ -11,8 +11,8 @@ import { replyWithFile } from '../file-reply.ts';
 import { endField, invertedMessage, isInverted, pageFields, startField } from '../query.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
 import { accepted, ok, page, route } from '../route.ts';
-import { deletedSchema } from '../schemas/common.ts';
-import { acceptedExportSchema, exportFormatSchema, exportSchema } from '../schemas/exports.ts';
+import { deletedSchema, idSchema } from '../schemas/common.ts';
+import { acceptedExportSchema, exportFormatSchema, exportSchema, exportStatusSchema } from '../schemas/exports.ts';
 
 export interface ExportRoutesDeps {
   exports: Pick<ExportStore, 'create' | 'find' | 'list' | 'remove'>;
@@ -85,7 +85,7 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
     }),
     route({
       method: 'GET', path: '/exports', tag: 'Exports', summary: 'List one’s own exports, newest first',
-      access: { kind: 'user' }, limit: 'api', query: z.strictObject(pageFields(100)), reply: z.array(exportSchema), replyStatus: 200, isPaged: true,
+      access: { kind: 'user' }, limit: 'api', query: z.strictObject({ ...pageFields(100), surveyId: idSchema.optional(), status: exportStatusSchema.optional() }), reply: z.array(exportSchema), replyStatus: 200, isPaged: true,
       handle: async ({ query, principal }) => {
         const { items, total } = await deps.exports.list({ userId: principal.userId, ...query });
         return page(items.map(presentExport), { page: query.page, limit: query.limit, total });

@@ -97,7 +97,7 @@ function changeRoute({ users, passwords, rightsChanged, audit }: UserRoutesDeps)
 function removeRoute({ users, rightsChanged, audit }: UserRoutesDeps): Route {
   return route({
     ...common, method: 'DELETE', path: '/users/{id}', summary: 'Delete a user',
-    description: 'Surveys of the user go to the calling ADMIN (to the longest-standing other ADMIN if it is the caller who goes), and so do webhooks: those bound to these surveys go on, others are switched off. The last active ADMIN stays (CONFLICT, reason LAST_ADMIN).',
+    description: 'Surveys of the user go to the calling ADMIN (to the longest-standing other ADMIN if it is the caller who goes), and so do webhooks: those bound to these surveys go on, others are switched off. Export files go to the owners of their surveys. The last active ADMIN stays (CONFLICT, reason LAST_ADMIN).',
     reply: deletedSchema, replyStatus: 200,
     handle: async ({ params, principal }) => {
       const id = params['id'] ?? '';

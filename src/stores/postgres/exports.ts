@@ -2,6 +2,7 @@ import type { Editions } from '../../domain/finding-variables.ts';
 import type { Question } from '../../domain/survey.ts';
 import { withPostgres, type Sql } from './client.ts';
 import { writeOutbox } from './surveys.ts';
+import type { HandOver } from './users.ts';
 
 export type ExportFormat = 'CSV' | 'EXCEL' | 'PDF' | 'JSON' | 'NDJSON' | 'PARQUET' | 'SPSS';
 export type ExportStatus = 'PENDING' | 'PROCESSING' | 'COMPLETED' | 'FAILED' | 'EXPIRED';
@@ -57,6 +58,14 @@ export interface Concerned {
   last: Date;
 }
 
+export interface ExportQuery {
+  userId: string;
+  surveyId?: string | null | undefined;
+  status?: ExportStatus | null | undefined;
+  page: number;
+  limit: number;
+}
+
 export const exportRequested = 'export.requested';
 const withdrawnReason = 'A response was deleted while the file was made; please ask for it again';
 
@@ -88,9 +97,10 @@ export function createExportStore(sql: Sql) {
       withPostgres(async () => (await sql<{ survey_id: string }[]>`SELECT survey_id FROM exports WHERE id = ${id}`)[0]?.survey_id),
 
     /** A user's own, newest first; none of deleted surveys. */
-    list: ({ userId, page, limit }: { userId: string; page: number; limit: number }): Promise<{ items: ExportRecord[]; total: number }> =>
+    list: ({ userId, surveyId = null, status = null, page, limit }: ExportQuery): Promise<{ items: ExportRecord[]; total: number }> =>
       withPostgres(async () => {
-        const from = sql`FROM exports e JOIN surveys s ON s.id = e.survey_id WHERE e.user_id = ${userId} AND s.deleted_at IS NULL`;
+        const from = sql`FROM exports e JOIN surveys s ON s.id = e.survey_id WHERE e.user_id = ${userId} AND s.deleted_at IS NULL
+          AND (${surveyId}::uuid IS NULL OR e.survey_id = ${surveyId}) AND (${status}::text IS NULL OR e.status = ${status})`;
         const [rows, [count]] = await Promise.all([
           sql<ExportRow[]>`SELECT e.* ${from} ORDER BY e.created_at DESC, e.id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
           sql<{ total: number }[]>`SELECT count(*) AS total ${from}`,
@@ -156,6 +166,13 @@ export function createExportStore(sql: Sql) {
       withPostgres(async () => (await sql<{ definition: SurveyDefinition }[]>`SELECT definition FROM survey_versions WHERE survey_id = ${surveyId} AND version = ${version}`)[0]?.definition),
   };
 }
+
+/** A deleted user's files stay with the surveys that they are of: they go to whose these are, or now will be. */
+export const handOverExports: HandOver = async (tx, fromUserId, toUserId) => {
+  await tx`
+    UPDATE exports e SET user_id = CASE WHEN s.owner_id = ${fromUserId} THEN ${toUserId} ELSE s.owner_id END
+    FROM surveys s WHERE s.id = e.survey_id AND e.user_id = ${fromUserId}`;
+};
 
 export type ExportStore = ReturnType<typeof createExportStore>;
 
