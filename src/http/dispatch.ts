@@ -80,7 +80,6 @@ async function pass(deps: DispatchDeps, arrival: Arrival, passage: Passage, repl
   // The public door for submissions counts its callers itself: nothing is to be waited for.
   const isFree = route.access.kind === 'public' && route.limit !== 'auth' && route.limit !== 'api';
   const principal = isFree ? undefined : await identify(deps, arrival, passage);
-  assertNames(params);
   const { survey, right } = principal ? await authorise(deps, arrival, principal) : {};
   const { query, body, rawBody } = await readInput(arrival).catch(async (error: unknown) => {
     // What is refused before the handler that would have counted it counts as a general call.
@@ -120,7 +119,8 @@ async function identify(deps: DispatchDeps, arrival: Arrival, passage: Passage):
 }
 
 async function readInput(arrival: Arrival): Promise<{ query: unknown; body: unknown; rawBody: Buffer }> {
-  const { route } = arrival.match as Match;
+  const { route, params } = arrival.match as Match;
+  assertNames(params);
   const query = route.query ? parseQuery(route.query, arrival.query) : route.bearsAnyQuery === true || arrival.query === '' ? {} : parseQuery(noQuery, arrival.query);
   return { query, ...(await readBody(arrival)) };
 }
@@ -167,6 +167,7 @@ async function readBody(arrival: Arrival): Promise<{ body: unknown; rawBody: Buf
 async function authorise(deps: DispatchDeps, arrival: Arrival, principal: Principal): Promise<{ survey?: Survey; right?: SurveyRight }> {
   const { route, params } = arrival.match as Match;
   const { access } = route;
+  assertNames(params);
   if (access.kind === 'public' || access.kind === 'user') return {};
   if (access.kind === 'admin') {
     if (principal.role !== 'ADMIN') throw new Problem('FORBIDDEN', 'Only an ADMIN may do this');
