@@ -5,7 +5,7 @@ import { runWebhookChaos } from '../support/webhook-chaos.ts';
 describe('webhooks under kill -9', () => {
   // The long version, two minutes: npm run chaos:webhooks
   it('tell of everything that was committed, at least once, each under one id, and hardly ever twice', async () => {
-    const report = await runWebhookChaos({ seconds: 16, perSecond: 400, killEveryMs: 3000 });
+    const report = await runWebhookChaos({ seconds: 12, perSecond: 400, killEveryMs: 3000 });
     assert.ok(Object.values(report.kills).every((count) => count > 0), JSON.stringify(report.kills));
     assert.ok(report.failedCalls > 0, 'the kills were felt');
     assert.deepEqual(report.missing, []);

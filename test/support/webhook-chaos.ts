@@ -9,7 +9,7 @@ import { startService, temporaryDataDir, type RunningService } from './service.t
 import { startReceiver } from './webhook-receiver.ts';
 
 export interface WebhookChaosOptions {
-  /** How long there are load and kills. */
+  /** How long there are load and kills at least: longer where not every victim has had its turn. */
   seconds: number;
   /** Submissions a second, each of which makes two events. */
   perSecond: number;
@@ -105,7 +105,7 @@ async function killInTurn({ seconds, killEveryMs, parts, say }: Pick<WebhookChao
   const until = Date.now() + seconds * 1000;
   for (let n = 0; ; n += 1) {
     await new Promise((resolve) => setTimeout(resolve, killEveryMs));
-    if (Date.now() > until) return kills;
+    if (Date.now() > until && Object.values(kills).every((count) => count > 0)) return kills;
     const victim = victims[n % victims.length] ?? 'jobs';
     say(`kill -9 ${victim}`);
     await parts.kill(victim);
