@@ -12,7 +12,7 @@ const fewest = 7;
 const hanDigits = '〇一二三四五六七八九';
 const formalDigits = '零壹贰叁肆伍陆柒捌玖';
 const koreanDigits = '공일이삼사오육칠팔구';
-const hanRun = /[0-9〇零一二三四五六七八九幺壹贰叁肆伍陆柒捌玖](?:[ ー-]?[0-9〇零一二三四五六七八九幺壹贰叁肆伍陆柒捌玖]){6,}/gu;
+const hanRun = /[0-9〇零一二三四五六七八九幺壹贰叁肆伍陆柒捌玖](?:[ 、,.ー-]{0,2}[0-9〇零一二三四五六七八九幺壹贰叁肆伍陆柒捌玖]){6,}/gu;
 /** Its digits are syllables of words too; a telephone number begins with zero. */
 const koreanRun = /[공영0][ -]?[일이삼사오육칠팔구1-9](?:[ -]?[공영일이삼사오육칠팔구0-9]){6,}/gu;
 

@@ -65,9 +65,18 @@ function unescaped(folded: FoldedText): FoldedText {
 /** A mark stays on a letter, or on a mark on one; the letters of some scripts have two units. */
 function foldCharacter(character: string, before = ''): string {
   if (invisible.test(character) || overlay.test(character) || (mark.test(character) && !/^[\p{L}\p{M}\ud800-\udfff]$/u.test(before))) return '';
+  const number = markedNumber(character);
+  if (number !== undefined) return number;
   const compatible = character.normalize('NFKC');
   // Whole phrases in one character hold no identifier, and would make a long text of a short one.
   return compatible.length > longestSpelledOut ? character : [...compatible].map(plain).join('');
+}
+
+/** "⑴" and "⒈" are one character each, so that their marks stand between no digits. */
+function markedNumber(character: string): string | undefined {
+  const code = character.codePointAt(0) ?? 0;
+  const first = [0x2474, 0x2488].find((one) => code >= one && code < one + 20);
+  return first === undefined ? undefined : String(code - first + 1);
 }
 
 function plain(character: string): string {
