@@ -51,6 +51,24 @@ describe('changing a survey that people have answered', () => {
     assert.deepEqual(await outcome('POST', '/surveys', { title: 'Over', status: 'ACTIVE', endsAt: past() }), [409, 'SURVEY_ENDED']);
   });
 
+  it('closes at once when its quota is lowered to the responses that there are, and says so', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Enough', status: 'ACTIVE', responseQuota: 9 });
+    for (let n = 0; n < 2; n += 1) assert.equal((await admin.submit(id, { answers: [] })).status, 201);
+    assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { responseQuota: 3 }), [200, 'ACTIVE']);
+    assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { responseQuota: 2 }), [200, 'CLOSED']);
+    assert.deepEqual(await outcome('POST', `/responses/surveys/${id}/submit`, { answers: [] }), [409, 'QUOTA_REACHED']);
+    assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { responseQuota: 3, status: 'ACTIVE' }), [200, 'ACTIVE']);
+  });
+
+  it('is not called ended once its end lies ahead again', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Longer', status: 'ACTIVE' });
+    const submit = () => outcome('POST', `/responses/surveys/${id}/submit`, { answers: [] });
+    assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { endsAt: past() }), [200, 'CLOSED']);
+    assert.deepEqual(await submit(), [409, 'SURVEY_ENDED']);
+    assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { endsAt: later() }), [200, 'CLOSED']);
+    assert.deepEqual(await submit(), [409, 'SURVEY_NOT_ACTIVE']);
+  });
+
   it('becomes anonymous only where no respondent can be known', async () => {
     const { id } = await admin.create('/surveys', { title: 'Names', status: 'ACTIVE' });
     const partial = (await admin.submit(id, { answers: [], isComplete: false, respondent: 'Ada' })).body.data;
