@@ -13,7 +13,6 @@ const seed = option('seed', Date.now() % 1_000_000);
 const report = await fuzzApi({ seed, requests: option('requests', 20_000), seconds: option('seconds', 600), progress: (line) => console.log(line) });
 const mib = (bytes: number) => Math.round(bytes / 2 ** 20);
 console.log(Object.entries(report.replies).sort(([, one], [, other]) => other - one).map(([kind, count]) => `${String(count).padStart(8)}  ${kind}`).join('\n'));
-for (const fault of report.faults) console.log(`FAULT ${fault}`);
 if (report.unanswered.length > 0) console.log(`no success from ${report.unanswered.join(', ')}`);
 console.log(`seed ${seed} · ${report.sent} requests in ${report.seconds.toFixed(1)} s · ${report.routes - report.unanswered.length} of ${report.routes} routes gave a success`);
 console.log(JSON.stringify({
