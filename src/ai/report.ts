@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { TypeStatistic } from '../domain/questions/contract.ts';
-import { innerNames, inReadingOrder, outerNames } from '../domain/questions/reading-order.ts';
+import { innerNames, inRanges, inReadingOrder, outerNames } from '../domain/questions/reading-order.ts';
 import { registry } from '../domain/questions/registry.ts';
 import { visibleOptions, type Question, type SurveyWithQuestions } from '../domain/survey.ts';
 import type { Summary } from './analyses.ts';
@@ -89,7 +89,7 @@ function describe(question: Question, figures: QuestionFigures | undefined) {
 function countsOf(question: Question, distribution: QuestionFigures['distribution']) {
   const [outer, inner] = [outerNames(question), innerNames(question)];
   const wordingOf = (named: readonly { value: string; text: string }[], key: string) => named.find(({ value }) => value === key)?.text ?? key;
-  return inReadingOrder(outer, distribution).slice(0, keysShown).map(([key, count]) => ({
+  return inRanges(inReadingOrder(outer, distribution), keysShown).slice(0, keysShown).map(([key, count]) => ({
     answer: wordingOf(outer, key),
     count: typeof count === 'number' ? count : inReadingOrder(inner, count).map(([below, times]) => ({ answer: wordingOf(inner, below), count: times })),
   }));

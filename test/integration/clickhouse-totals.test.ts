@@ -187,6 +187,12 @@ test('bins of a scale are those of the scale, whatever was answered, and its end
   assert.deepEqual([empty.count, empty.bins.length, empty.bins.every(({ count }) => count === 0), empty.ends], [0, 20, true, { first: 0, last: 0 }]);
 });
 
+test('an answer on the edge of a scale’s bins begins the upper one, at edges that no computed number meets', async () => {
+  const scale = { min: -1, max: 1, lastPoint: 1 };
+  const found = await moments([-0.2, -0.1, 0.1, 0.3], scale);
+  assert.deepEqual(found.bins.filter(({ count }) => count > 0), [{ low: -0.2, high: -0.1, count: 1 }, { low: -0.1, high: 0, count: 1 }, { low: 0.1, high: 0.2, count: 1 }, { low: 0.3, high: 0.4, count: 1 }]);
+});
+
 test('every number lies in the bin whose limits enclose it, at limits that are not round too', async () => {
   const numbers = Array.from({ length: 400 }, (_, index) => Number((0.1 * index - 3.3).toFixed(1)));
   const { bins, min, max } = await moments(numbers);

@@ -17,6 +17,20 @@ export function inReadingOrder<T>(named: readonly { value: string }[], counts: R
   const entries = Object.entries(counts);
   const known = entries.filter(([key]) => places.has(key)).sort(([a], [b]) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
   const rest = entries.filter(([key]) => !places.has(key));
-  const isScale = rest.every(([key]) => key !== '' && Number.isFinite(Number(key)));
-  return [...known, ...(isScale ? rest.sort(([a], [b]) => Number(a) - Number(b)) : rest)];
+  return [...known, ...(rest.every(([key]) => isPoint(key)) ? rest.sort(([a], [b]) => Number(a) - Number(b)) : rest)];
+}
+
+const isPoint = (key: string): boolean => key !== '' && Number.isFinite(Number(key));
+
+const rangesAtMost = 20;
+
+/** Points of a scale that are too many to be shown each, as at most twenty ranges of neighbours, `first–last`; anything else as it is. In reading order. */
+export function inRanges<T>(entries: readonly [key: string, value: T][], atMost: number): [key: string, value: T | number][] {
+  if (entries.length <= atMost || !entries.every(([key, value]) => isPoint(key) && typeof value === 'number')) return [...entries];
+  const width = Math.ceil(entries.length / rangesAtMost);
+  return Array.from({ length: Math.ceil(entries.length / width) }, (_, range) => {
+    const points = entries.slice(range * width, (range + 1) * width);
+    const [first = '', last = ''] = [points[0]?.[0], points.at(-1)?.[0]];
+    return [first === last ? first : `${first}–${last}`, points.reduce((sum, [, count]) => sum + Number(count), 0)];
+  });
 }

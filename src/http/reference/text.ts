@@ -94,7 +94,7 @@ const questionNotes = [
   'A survey has at most 500 questions, a question 200 options and 200 rows. The “other” text of a choice has at most 500 characters.',
   'When a question is made, a setting that is not wanted is left out; null puts one back to its default only when a question is changed.',
   'The options of YES_NO may be worded otherwise, but keep the values `yes` and `no`.',
-  'The `distribution` of a RATING_SCALE has each step, that of a SLIDER of more than 20 steps 20 equal bins of the scale, `low` up to but not including `high`. Of more than 10,000 steps both have bins.',
+  'The `distribution` of a RATING_SCALE has each step, that of a SLIDER of more than 20 steps 20 equal bins of the scale, `low` up to but not including `high`. Of more than 10,000 points both have bins.',
   'The `distribution` of DATE has the days that were answered, without those between.',
 ].map((note) => `- ${note}`).join('\n');
 

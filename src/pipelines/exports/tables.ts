@@ -1,7 +1,7 @@
 import { otherCategory } from '../../domain/questions/choice.ts';
 import { otherValue, type ChartKind, type TypeStatistic } from '../../domain/questions/contract.ts';
 import { pointsOf } from '../../domain/questions/ordered-options.ts';
-import { innerNames, inReadingOrder, outerNames } from '../../domain/questions/reading-order.ts';
+import { innerNames, inRanges, inReadingOrder, outerNames } from '../../domain/questions/reading-order.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { visibleOptions, type Question } from '../../domain/survey.ts';
 import type { Summary } from './summary.ts';
@@ -42,7 +42,7 @@ export function tableOf({ question, statistic }: QuestionSummary, other = otherC
   const chart = takesSeveral ? 'bars' : registry[question.type].chart;
   const base = { question, answered, skipped, nps, chart, figures: figuresOf(question, statistic) };
   if (topWords) return { ...base, heading: 'Word', lines: [{ label: '', cells: topWords.slice(0, wordsShown).map(({ word, count }) => cellOf(word, count, answered)) }] };
-  const entries = inReadingOrder(outerNames(question), statistic.distribution);
+  const entries = inRanges(inReadingOrder(outerNames(question), statistic.distribution), keysShown);
   const nested = entries.flatMap(([key, value]) => (typeof value === 'number' ? [] : [{ label: lineLabel(question, key), counts: value }]));
   if (nested.length > 0) return { ...base, heading: question.rows.length > 0 ? 'Answer' : 'Rank', lines: alignedLines(question, nested, takesSeveral ? answered : undefined) };
   const cells = entries.flatMap(([key, count]) => (typeof count === 'number' ? [cellOf(answerLabel(question, key, other), count, answered)] : []));

@@ -19,11 +19,29 @@ function asked(body: Body, ...results: CountResult[]) {
 const linesOf = ({ question, statistic }: ReturnType<typeof asked>) => tableOf({ question, statistic }).lines;
 const printed = (found: ReturnType<typeof asked>) => linesOf(found).map(({ label, cells }) => [label, ...cells.map((cell) => cell.label)]);
 
+/** What a provider is told that writes a report. */
+function toldOf(found: ReturnType<typeof asked>): [string, unknown][] {
+  const head = { totalResponses: 6, completeResponses: 6, completionRate: 100, averageDuration: 0 };
+  const { data } = reportTask({ survey: found.survey, head, figures: [found.statistic], themes: [], summary: undefined }, { hasRecommendations: false });
+  const [told] = (data as { questions: { counts: { answer: string; count: unknown }[] }[] }).questions;
+  return (told?.counts ?? []).map(({ answer, count }) => [answer, count]);
+}
+
 describe('what is printed of a question', () => {
   it('runs up its scale, below nought and in halves too', () => {
     const scale = (settings: Record<string, number>) => printed(asked({ type: 'RATING_SCALE', text: 'How much?', settings } as Body, codes(1, 2, 3)));
     assert.deepEqual(scale({ min: -2, max: 2, step: 1 }), [['', '-2', '-1', '0', '1', '2']]);
     assert.deepEqual(scale({ min: 1, max: 3, step: 0.5 }), [['', '1', '1.5', '2', '2.5', '3']]);
+  });
+
+  it('puts the points of a very long scale into ranges of neighbours whose counts add up, where it would not fit', () => {
+    const found = asked({ type: 'RATING_SCALE', text: 'How much?', settings: { min: 0, max: 100 } } as Body, { kind: 'codes', counts: new Map([[1, 2], [6, 1], [7, 4], [101, 3]]) });
+    const cells = linesOf(found)[0]?.cells ?? [];
+    assert.deepEqual([cells[0], cells[1], cells.at(-1)].map((cell) => [cell?.label, cell?.count]), [['0–5', 3], ['6–11', 4], ['96–100', 3]]);
+    assert.equal(cells.reduce((sum, { count }) => sum + count, 0), 10);
+    assert.deepEqual(toldOf(found).filter(([, count]) => count !== 0), [['0–5', 3], ['6–11', 4], ['96–100', 3]]);
+    const short = printed(asked({ type: 'RATING_SCALE', text: 'How much?', settings: { min: 1, max: 40 } } as Body, codes(1)))[0];
+    assert.equal(short?.length, 41, 'forty points fit');
   });
 
   it('begins the day at midnight', () => {
@@ -55,12 +73,6 @@ describe('what is printed of a question', () => {
   });
 
   it('has the same order for a provider that writes a report', () => {
-    const toldOf = (found: ReturnType<typeof asked>): unknown => {
-      const head = { totalResponses: 6, completeResponses: 6, completionRate: 100, averageDuration: 0 };
-      const { data } = reportTask({ survey: found.survey, head, figures: [found.statistic], themes: [], summary: undefined }, { hasRecommendations: false });
-      const [told] = (data as { questions: { counts: { answer: string; count: unknown }[] }[] }).questions;
-      return told?.counts.map(({ answer, count }) => [answer, count]);
-    };
     assert.deepEqual(toldOf(asked({ type: 'RATING_SCALE', text: 'How much?', settings: { min: -1, max: 1, step: 1 } } as Body, codes(1, 2, 3))), [['-1', 1], ['0', 2], ['1', 3]]);
     assert.deepEqual(toldOf(asked({ type: 'MULTIPLE_CHOICE', text: 'Which?', options: options('10', '5') } as Body, codes(4, 2))), [['Option 10', 4], ['Option 5', 2]]);
     const rows = [{ text: 'Row 20', value: '20' }, { text: 'Row 10', value: '10' }];

@@ -3,7 +3,7 @@ import { assertNever } from '../../../errors.ts';
 import { existingColumns, type ColumnOf } from '../query/selection.ts';
 import { codeScans, collectCodes, joinWords, type CountedSlot, type SlotCounts } from './codes.ts';
 import { baseScan, collectBases } from './head.ts';
-import { binEdges, binRange, binScan, collectBins, collectMoments, momentScan, type Moments, type NumberRequest } from './numbers.ts';
+import { binScan, binsOf, collectBins, collectMoments, momentScan, type Moments, type NumberRequest } from './numbers.ts';
 import { runScans, type Scan, type ScanRow, type ScanScope } from './scans.ts';
 import { collectTexts, textScan, type TextRequest } from './texts.ts';
 
@@ -68,8 +68,7 @@ async function withBins(
 ): Promise<Map<NumberRequest, NumberMoments>> {
   const measured = requests.flatMap((request, index) => {
     const moment = moments[index];
-    const range = moment && binRange(request, moment);
-    return moment ? [{ request, moment, max: range?.max ?? 0, edges: range ? binEdges(range.min, range.max) : [] }] : [];
+    return moment ? [{ request, moment, ...binsOf(request, moment) }] : [];
   });
   const binned = measured.filter(({ edges, moment }) => edges.length > 1 && moment.count > 0);
   const rows = binned.length === 0 ? [] : ((await runScans(scope, [binScan(binned, columnOf)])).rows[0] ?? []);
