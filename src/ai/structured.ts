@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Problem } from '../errors.ts';
 import { thinkingTokens } from './models.ts';
 import { withOwnSignal } from './own-signal.ts';
-import type { ModelTier, Provider, Turn } from './provider.ts';
+import type { Completion, ModelTier, Provider, Turn } from './provider.ts';
 import type { ReplyReading } from './read-reply.ts';
 
 /** A thing to ask a model for. */
@@ -50,21 +50,37 @@ export async function askAhead<T>(provider: Provider, task: Task<T>, signal: Abo
   return asked;
 }
 
-/** A reply that does not fit is sent back once with what is wrong; then it is AI_PROVIDER_ERROR. */
+/** A reply that does not fit is sent back once with what is wrong; then it is AI_PROVIDER_ERROR. Calls that came to nothing are written down before that is said. */
 async function askAnew<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<{ asked: Asked<T> & { noted: Promise<unknown> }; text: string }> {
+  const calls: Completion[] = [];
+  try {
+    const { value, text } = await exchange(provider, { task, calls }, signal);
+    const sum = (tokens: 'inputTokens' | 'outputTokens') => calls.reduce((all, call) => all + call[tokens], 0);
+    const noted = Promise.all(calls.map((call) => call.noted));
+    return { asked: { value, model: provider.models[task.tier], inputTokens: sum('inputTokens'), outputTokens: sum('outputTokens'), noted }, text };
+  } catch (error) {
+    await Promise.allSettled(calls.map(({ noted }) => noted));
+    throw error;
+  }
+}
+
+/** Adds each call that was answered to `calls`. */
+async function exchange<T>(provider: Provider, { task, calls }: { task: Task<T>; calls: Completion[] }, signal: AbortSignal): Promise<{ value: T; text: string }> {
   const model = provider.models[task.tier];
   const schema = schemaOf(task.schema);
   const question: Turn = { role: 'user', text: JSON.stringify(task.data) };
-  const say = (turns: readonly Turn[]) => provider.complete({ model, system: task.system, turns, schemaName: task.name, schema, maxOutputTokens: task.maxOutputTokens + thinkingTokens(model), signal });
+  const say = async (turns: readonly Turn[]) => {
+    const call = await provider.complete({ model, system: task.system, turns, schemaName: task.name, schema, maxOutputTokens: task.maxOutputTokens + thinkingTokens(model), signal });
+    calls.push(call);
+    return call.text;
+  };
   const first = await say([question]);
-  const read = readText(first.text, task);
-  if ('value' in read) return { asked: { value: read.value, model, inputTokens: first.inputTokens, outputTokens: first.outputTokens, noted: Promise.resolve(first.noted) }, text: first.text };
-  const second = await say([question, { role: 'assistant', text: first.text.slice(0, mostQuoted) || '{}' }, { role: 'user', text: repairWords(read.wrong) }]);
-  const repaired = readText(second.text, task);
+  const read = readText(first, task);
+  if ('value' in read) return { value: read.value, text: first };
+  const second = await say([question, { role: 'assistant', text: first.slice(0, mostQuoted) || '{}' }, { role: 'user', text: repairWords(read.wrong) }]);
+  const repaired = readText(second, task);
   if (!('value' in repaired)) throw new Problem('AI_PROVIDER_ERROR', 'The AI provider did not reply with what was asked for');
-  const noted = Promise.all([first.noted, second.noted]);
-  const asked = { value: repaired.value, model, inputTokens: first.inputTokens + second.inputTokens, outputTokens: first.outputTokens + second.outputTokens, noted };
-  return { asked, text: second.text };
+  return { value: repaired.value, text: second };
 }
 
 /** Characters of a reply that are sent back to whoever gave it. */

@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { meter, type MeterDeps } from '../../src/ai/metered.ts';
 import type { CompletionRequest, Provider } from '../../src/ai/provider.ts';
 import { ask, askAhead, type Task } from '../../src/ai/structured.ts';
+import { Problem } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
 import { z } from 'zod';
 
@@ -58,4 +59,27 @@ describe('a call within limits', () => {
     write();
     await Promise.all([asked, noted]);
   });
+
+  for (const [how, isSecondAnswered] of [['twice', true], ['once, and the provider fails when it is asked again', false]] as const)
+    it(`is written down before it is told that its answer could not be used: ${how}`, async () => {
+      let write = (): void => undefined;
+      const written = new Promise<void>((resolve) => (write = resolve));
+      const { metered } = scene({ usage: { record: async ({ isFailed }) => (isFailed ? undefined : written) } });
+      let calls = 0;
+      const provider: Provider = {
+        ...metered,
+        complete: async (request) => {
+          calls += 1;
+          if (calls === 2 && !isSecondAnswered) throw new Problem('AI_PROVIDER_ERROR');
+          return metered.complete(request);
+        },
+      };
+      let isTold = false;
+      const outcome = assert.rejects(ask(provider, { ...task, read: () => ({ wrong: ['all of it'] }) }, signal), { code: 'AI_PROVIDER_ERROR' }).then(() => (isTold = true));
+      while (calls < 2) await turn();
+      for (let turns = 0; turns < 20; turns += 1) await turn();
+      assert.equal(isTold, false);
+      write();
+      await outcome;
+    });
 });
