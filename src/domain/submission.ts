@@ -38,15 +38,17 @@ export function readSubmission(value: unknown, findings: Finding[]): Submission 
     responseId: readText(body['responseId'], 'responseId', findings, responseIdProblem)?.toLowerCase(),
     resumeToken: readText(body['resumeToken'], 'resumeToken', findings, (text) => (text.length <= 200 ? undefined : 'is too long')),
     startedAtMs: readTime(body['startedAt'], findings),
-    respondent: readText(body['respondent'], 'respondent', findings, respondentProblem),
+    // An empty field of a form: nobody is named.
+    respondent: readText(body['respondent'], 'respondent', findings, respondentProblem) || undefined,
     metadata: readMetadata(body['metadata'], findings),
     language: readLanguage(body['language'], findings),
     surveyToken: readText(body['surveyToken'], 'surveyToken', findings, (text) => (text.length <= 200 ? undefined : 'is too long')),
   };
 }
 
-/** What names nobody would be shared by many, and what no path can hold could not be erased: clients turn `/..` into the folder above. */
+/** What names nobody would be shared by many, and what no path can hold could not be erased: clients turn `/..` into the folder above. The empty text counts as left out. */
 export function respondentProblem(text: string): string | undefined {
+  if (text === '') return undefined;
   if (text.trim() === '') return 'must not be blank: leave it out where there is none';
   if (text === '.' || text === '..') return 'must not be . or ..';
   return [...text].length <= 200 ? undefined : 'must have at most 200 characters';

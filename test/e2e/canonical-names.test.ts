@@ -55,10 +55,13 @@ describe('the address of a webhook', () => {
 describe('a respondent', () => {
   it('has a name that can be erased by it, or none', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch', status: 'ACTIVE' });
-    for (const respondent of ['', ' ', '\t\u00a0', '.', '..']) {
+    for (const respondent of [' ', '\t\u00a0', '.', '..']) {
       const reply = await admin.submit(survey.id, { answers: [], respondent });
       assert.deepEqual([reply.status, reply.body.details?.[0]?.path], [400, 'respondent'], JSON.stringify(respondent));
     }
+    const nobody = await admin.submit(survey.id, { answers: [], respondent: '' });
+    assert.equal(nobody.status, 201);
+    assert.equal((await admin.get(`/responses/${nobody.body.data.responseId}`)).respondent, null);
     for (const respondent of ['...', '.a', 'a/b', 'ü %', ' Ann ']) {
       assert.equal((await admin.submit(survey.id, { answers: [], respondent })).status, 201);
       assert.equal((await admin.remove(`/surveys/${survey.id}/respondents/${encodeURIComponent(respondent)}`)).responses, 1, respondent);

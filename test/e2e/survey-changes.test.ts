@@ -76,6 +76,7 @@ describe('changing a survey that people have answered', () => {
     await admin.remove(`/responses/${partial.responseId}`);
     assert.equal((await admin.put(`/surveys/${id}`, { isAnonymous: true })).isAnonymous, true);
     assert.equal((await admin.submit(id, { answers: [], respondent: 'Ada' })).status, 400);
+    assert.equal((await admin.submit(id, { answers: [], respondent: '', isComplete: false })).status, 201);
     assert.equal((await admin.submit(id, { answers: [], responseId: partial.responseId, resumeToken: partial.resumeToken })).status, 404);
     assert.equal((await admin.put(`/surveys/${id}`, { isAnonymous: false })).isAnonymous, false);
   });

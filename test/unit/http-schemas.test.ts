@@ -120,6 +120,18 @@ const body = fc
   .tuple(fc.array(plainAnswer, { maxLength: 2 }), fc.subarray(Object.keys(fields), { maxLength: 3 }))
   .chain(([answers, names]) => fc.record(Object.fromEntries(names.map((name) => [name, fields[name] ?? junk]))).map((changes) => ({ answers, ...changes })));
 
+describe('a respondent', () => {
+  const read = (respondent: string): [string | undefined, number] => {
+    const findings: { path: string; message: string }[] = [];
+    return [readSubmission({ answers: [], respondent }, findings)?.respondent, findings.length];
+  };
+
+  it('is nobody where the field of a form stayed empty, and must be somebody otherwise', () => {
+    assert.deepEqual([read(''), read('Ann'), read('...')], [[undefined, 0], ['Ann', 0], ['...', 0]]);
+    for (const text of [' ', '\t', '\u3000', '.', '..', 'x'.repeat(201)]) assert.equal(read(text)[1], 1, JSON.stringify(text));
+  });
+});
+
 describe('the documented body of a submission', () => {
   it('takes exactly what the reader that is written by hand takes', () => {
     let [taken, refused] = [0, 0];

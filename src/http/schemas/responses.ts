@@ -79,7 +79,7 @@ export const submissionBodySchema = z
       .refine((text) => text.length <= 40 && startTime.test(text) && !Number.isNaN(Date.parse(text)), 'must be an ISO 8601 time with its zone')
       .optional()
       .meta({ format: 'date-time' }),
-    respondent: z.string().refine((text) => respondentProblem(text) === undefined, 'must name somebody in at most 200 characters').optional().describe('Not blank, `.` or `..`. Told apart by code units: another case or Unicode form is another respondent. Refused for anonymous surveys').meta({ minLength: 1, maxLength: 200 }),
+    respondent: z.string().refine((text) => respondentProblem(text) === undefined, 'must name somebody in at most 200 characters').optional().describe('The empty text is the same as none. Not blanks alone, `.` or `..`. Told apart by code units: another case or Unicode form is another respondent. Refused for anonymous surveys').meta({ maxLength: 200 }),
     metadata: z
       .record(short(100, 1), short(1000))
       .refine((pairs) => Object.keys(pairs).length <= 20, 'must have at most 20 pairs')
