@@ -1,4 +1,5 @@
 import { checkAnswers } from '../domain/answers.ts';
+import { canonicalLanguage } from '../domain/language.ts';
 import type { AnswerRow, KnownUpload } from '../domain/questions/contract.ts';
 import { encodeResponse } from '../domain/response-row.ts';
 import { durationMs, type Submission } from '../domain/submission.ts';
@@ -179,7 +180,8 @@ function encodePlan(deps: PlanDeps, { submission, held, responseId, continued }:
   const submittedAtMs = kept?.submittedAtMs ?? nowMs;
   const startedAtMs = kept?.startedAtMs ?? submission.startedAtMs;
   const head = {
-    language: submission.language ?? kept?.language ?? survey.language,
+    // What was saved before languages had one form may have another.
+    language: submission.language ?? (kept && (canonicalLanguage(kept.language) ?? kept.language)) ?? survey.language,
     respondent: submission.respondent ?? kept?.respondent ?? '',
     metadata: kept ? { ...kept.metadata, ...submission.metadata } : (submission.metadata ?? noMetadata),
   };

@@ -61,7 +61,7 @@ describe('a response that is continued from many places at once', () => {
   const row = { codes: [], numbers: [], texts: [] };
 
   it('takes every one of them, each upon the one before', async () => {
-    let stored = { seen: 1, isDone: false, surveyId, data: JSON.stringify({ submittedAtMs: 0, language: 'en', respondent: '', metadata: {}, row }) };
+    let stored = { seen: 1, isDone: false, surveyId, data: JSON.stringify({ submittedAtMs: 0, language: 'ZH-hans', respondent: '', metadata: {}, row }) };
     const never = (): never => assert.fail('not to be asked');
     const compiled = { survey: { slotCounts: { codes: 0, numbers: 0, texts: 0 } }, byId: new Map(), required: [], all: [], uploadIdsIn: () => [] };
     const deps: SubmissionsDeps = {
@@ -89,5 +89,6 @@ describe('a response that is continued from many places at once', () => {
     const outcomes = await Promise.all(places.map((place) => submit(continued(place))));
     assert.deepEqual(outcomes.map(({ kind }) => kind), places.map(() => 'accepted'));
     assert.deepEqual(Object.keys(JSON.parse(stored.data).metadata).sort(), [...places].sort());
+    assert.equal(JSON.parse(stored.data).language, 'zh-Hans', 'the form that languages have now');
   });
 });
