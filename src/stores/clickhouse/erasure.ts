@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ClickHouse } from './client.ts';
 import { storageTable, type Placement } from './placement.ts';
 import { instant, text, uuid, whole } from './query/literals.ts';
@@ -14,7 +15,8 @@ export interface DoomedResponse {
 export type Doom = { respondent: string } | { before: Date };
 
 const erasureTimeoutMs = 30 * 60_000;
-const mostMerges = 3;
+const mostMerges = 12;
+const mergeAgainMs = 250;
 
 /** Removes content from the disk itself; slow work for jobs. */
 export function createErasure(clickhouse: ClickHouse, placement: Placement) {
@@ -44,6 +46,7 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
       const seen = new Set<string>();
       // Parts that another merge holds at the moment may be passed over: what is left is looked for again.
       for (let attempt = 0; attempt < mostMerges; attempt += 1) {
+        if (attempt > 0) await pause(attempt * mergeAgainMs);
         const concerned = await months(`is_deleted = 0 AND response_id GLOBAL IN (SELECT response_id FROM ${table} WHERE is_deleted = 1)`);
         if (concerned.length === 0) break;
         for (const month of concerned) {
