@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import { newId } from '../../src/ids.ts';
 import { createAiStore } from '../../src/stores/postgres/ai.ts';
+import { createAiFindingRows } from '../../src/stores/postgres/ai-findings.ts';
 import { migratePostgres } from '../../src/stores/postgres/migrate.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
 import { ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
@@ -42,6 +43,32 @@ describe('notes on batches of answers', () => {
     const noted: string[] = [];
     for await (const note of store.notes(scope)) noted.push(note);
     assert.deepEqual(noted, [...migrated.map((_, index) => `note ${index}`), 'new', 'newer']);
+  });
+
+  it('are brought in order behind an erasure that is under way, and one that begins meanwhile finds them', async () => {
+    const { sql } = database;
+    const [store, scope] = [createAiStore(sql), await openScope('summary/test')];
+    const [first, second] = [foundIn(randomUUID()), foundIn(randomUUID())];
+    for (const found of [first, second]) {
+      await store.saveNote(scope, { id: found.noteId ?? '', note: 'what they said' });
+      await store.saveFindings(scope, newId(), [found]);
+    }
+    const waiting = async (count: number) => {
+      while ((await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).count < count) await pause(5);
+    };
+    await sql`DELETE FROM migrations WHERE name = '082_ai_notes_in_order.sql'`;
+    let others: Promise<unknown> = Promise.resolve();
+    await sql.begin(async (tx) => {
+      await tx`SELECT FROM ai_notes WHERE id = ${first.noteId ?? ''} FOR UPDATE`;
+      const ordering = migratePostgres(sql);
+      others = ordering;
+      await waiting(1);
+      others = Promise.all([ordering, createAiFindingRows(sql).removeOfResponses([second.responseId])]);
+      await waiting(2);
+      await tx`DELETE FROM ai_findings WHERE response_id = ${first.responseId}`;
+      await tx`DELETE FROM ai_notes WHERE id = ${first.noteId ?? ''}`;
+    }).finally(() => others);
+    assert.equal((await sql`SELECT FROM ai_notes WHERE survey_id = ${scope.surveyId}`).count, 0);
   });
 
   it('are taken anew of answers whose note is not there, as an older version leaves them beside a newer one', async () => {

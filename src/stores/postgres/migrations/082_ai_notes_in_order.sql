@@ -1,5 +1,9 @@
 SET LOCAL statement_timeout = 0;
 
+-- In the order of an erasure, which may be under way. One that begins meanwhile waits for the tables before it looks up ids, and so finds the new ones.
+LOCK TABLE ai_notes IN EXCLUSIVE MODE;
+LOCK TABLE ai_findings IN EXCLUSIVE MODE;
+
 -- Notes that were migrated have ids without a time. New ones came to stand between them, and the summaries of forty notes each were other ones every
 -- time. In the order that they have they go before all whose ids begin with a time.
 CREATE TEMPORARY TABLE ordered_notes ON COMMIT DROP AS
