@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ahead } from '../../src/pipelines/ai/analysis/ahead.ts';
@@ -33,7 +34,7 @@ describe('calls that are under way together', () => {
       own.throwIfAborted();
       return n;
     };
-    const all = eachInFlight(numbers(20), { atOnce: 8, delayMs: 0, signal }, { call, finish: async (n) => void stored.push(n) });
+    const all = eachInFlight(() => numbers(20), { atOnce: 8, delayMs: 0, signal }, { call, finish: async (n) => void stored.push(n) });
     const outcome = assert.rejects(all, /refused/);
     while (begun.length < 8) await turn();
     await turns();
@@ -46,7 +47,7 @@ describe('calls that are under way together', () => {
     const whole = new AbortController();
     let broken = 0;
     const call = (_: number, own: AbortSignal): Promise<never> => new Promise((_resolve, reject) => own.addEventListener('abort', () => { broken += 1; reject(new Error('broken off')); }));
-    const all = eachInFlight(numbers(4), { atOnce: 2, delayMs: 0, signal: whole.signal }, { call, finish: nothing });
+    const all = eachInFlight(() => numbers(4), { atOnce: 2, delayMs: 0, signal: whole.signal }, { call, finish: nothing });
     const outcome = assert.rejects(all);
     await turn();
     await turn();
@@ -60,7 +61,7 @@ describe('calls that are under way together', () => {
     const stores = [gate(), gate(), gate(), gate()];
     let isOver = false;
     const call = async (n: number) => (begun.push(n), n);
-    const all = eachInFlight(numbers(4), { atOnce: 1, delayMs: 0, signal }, { call, finish: (n) => stores[n]?.ended ?? nothing() }).then(() => (isOver = true));
+    const all = eachInFlight(() => numbers(4), { atOnce: 1, delayMs: 0, signal }, { call, finish: (n) => stores[n]?.ended ?? nothing() }).then(() => (isOver = true));
     while (begun.length < 2) await turn();
     await turns();
     assert.deepEqual(begun, [0, 1], 'neither is finished yet');
@@ -87,13 +88,60 @@ describe('calls that are under way together', () => {
       if (n === 0) await store.ended.then(() => { throw new Error('no room'); });
       stored.push(n);
     };
-    const outcome = assert.rejects(eachInFlight(numbers(9), { atOnce: 1, delayMs: 0, signal }, { call, finish }), /no room/);
+    const outcome = assert.rejects(eachInFlight(() => numbers(9), { atOnce: 1, delayMs: 0, signal }, { call, finish }), /no room/);
     while (begun.length < 2) await turn();
     store.end();
     await turns();
     answer.end();
     await outcome;
     assert.deepEqual([begun, stored], [[0, 1], [1]]);
+  });
+});
+
+describe('what a failed call makes useless', () => {
+  /** Finds one item, and then looks in vain; counts how often. */
+  function search() {
+    let looks = 0;
+    async function* items(own: AbortSignal): AsyncGenerator<number, void> {
+      yield 0;
+      for (; looks < 5000; looks += 1) {
+        own.throwIfAborted();
+        await turn();
+      }
+    }
+    return { items, looks: () => looks };
+  }
+
+  for (const count of [1, 4])
+    it(`is not looked for to its end: with ${count} calls under way at a time`, async () => {
+      const { items, looks } = search();
+      const call = async () => {
+        await turns();
+        throw new Error('refused');
+      };
+      const outcome = eachInFlight((own) => ahead(items(own), count), { atOnce: count, delayMs: 0, signal }, { call, finish: nothing });
+      await assert.rejects(outcome, /refused/);
+      assert.ok(looks() < 100, `looked ${looks()} times`);
+    });
+
+  it('is not looked for to its end either where what was answered cannot be finished', async () => {
+    const { items, looks } = search();
+    const finish = async () => {
+      throw new Error('no room');
+    };
+    await assert.rejects(eachInFlight((own) => ahead(items(own), 2), { atOnce: 2, delayMs: 0, signal }, { call: async (n) => n, finish }), /no room/);
+    assert.ok(looks() < 100, `looked ${looks()} times`);
+  });
+
+  it('is not looked for when the work as a whole is broken off, of which no listener is left', async () => {
+    const whole = new AbortController();
+    const { items, looks } = search();
+    const outcome = assert.rejects(eachInFlight((own) => ahead(items(own), 2), { atOnce: 2, delayMs: 0, signal: whole.signal }, { call: async (n) => n, finish: nothing }), /stop/);
+    await turns();
+    whole.abort(new Error('stop'));
+    await outcome;
+    assert.ok(looks() < 100, `looked ${looks()} times`);
+    assert.deepEqual(getEventListeners(whole.signal, 'abort'), []);
   });
 });
 

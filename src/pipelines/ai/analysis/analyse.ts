@@ -55,7 +55,7 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Co
   const { job, type, survey, signal } = analysis;
   const known = type === 'themes' ? await openKnownThemes(store, job) : undefined;
   const reach = progressOf(store, job);
-  await eachInFlight(ahead(readyBatches(deps, { job, survey, signal, reach }), batchesAtOnce), { atOnce: batchesAtOnce, delayMs: batchDelayMs, signal }, {
+  await eachInFlight((own) => ahead(readyBatches(deps, { job, survey, signal: own, reach }), batchesAtOnce), { atOnce: batchesAtOnce, delayMs: batchDelayMs, signal }, {
     async call(batch, own) {
       const { noted, ...reply } = await send(deps, { ...analysis, signal: own }, { batch, known });
       await Promise.all([noted, pastOutages(() => save(deps, job, reply))]);

@@ -16,15 +16,21 @@ export interface FlightWork<T, Done> {
   finish(done: Done): Promise<void>;
 }
 
-/** Works through items, some calls at a time. After the first failure nothing begins; what is under way, and paid for, goes on to its end and is finished, and then the failure is thrown. */
-export async function eachInFlight<T, Done>(items: AsyncIterable<T>, { atOnce, delayMs, signal }: FlightRules, { call, finish }: FlightWork<T, Done>): Promise<void> {
-  const failing = new AbortController();
-  const either = AbortSignal.any([signal, failing.signal]);
+/**
+ * Works through items, some calls at a time. After the first failure nothing begins, and the signal that the items were given is aborted: nobody
+ * takes what they would still find. What is under way, and paid for, goes on to its end and is finished, and then the failure is thrown.
+ */
+export async function eachInFlight<T, Done>(items: (signal: AbortSignal) => AsyncIterable<T>, { atOnce, delayMs, signal }: FlightRules, { call, finish }: FlightWork<T, Done>): Promise<void> {
+  // One of AbortSignal.any that was listened to would be kept for as long as the process.
+  const ending = new AbortController();
+  const follow = (): void => ending.abort(signal.reason);
+  if (signal.aborted) follow();
+  signal.addEventListener('abort', follow, { once: true });
   const [calls, endings] = [new Set<Promise<void>>(), new Set<Promise<void>>()];
   let failure: { error: unknown } | undefined;
   const fail = (error: unknown): void => {
     failure ??= { error };
-    failing.abort();
+    ending.abort(error);
   };
   const add = (all: Set<Promise<void>>, work: Promise<void>): void => {
     const added = work.catch(fail).finally(() => all.delete(added));
@@ -32,20 +38,21 @@ export async function eachInFlight<T, Done>(items: AsyncIterable<T>, { atOnce, d
   };
   try {
     let isFirst = true;
-    for await (const item of items) {
-      if (!isFirst && delayMs > 0) await pause(delayMs, undefined, { signal: either });
+    for await (const item of items(ending.signal)) {
+      if (!isFirst && delayMs > 0) await pause(delayMs, undefined, { signal: ending.signal });
       isFirst = false;
       // They need less time than calls: where they do not, calls wait for them.
       while (endings.size > atOnce) await Promise.race(endings);
-      either.throwIfAborted();
+      ending.signal.throwIfAborted();
       add(calls, call(item, signal).then((done) => add(endings, finish(done))));
       if (calls.size >= atOnce) await Promise.race(calls);
-      either.throwIfAborted();
+      ending.signal.throwIfAborted();
     }
   } catch (error) {
     fail(error);
   }
   await Promise.all(calls);
   await Promise.all(endings);
+  signal.removeEventListener('abort', follow);
   if (failure) throw failure.error;
 }
