@@ -37,7 +37,7 @@ export function createAnonymiser(findPeople: Finder): Anonymise {
     let [result, from] = ['', 0];
     for (const { kind, start, end } of findAll(text, [...finders, findPeople])) {
       result += original.slice(from, starts[start]) + placeholder(kind, text.slice(start, end));
-      from = ends[end - 1] ?? original.length;
+      from = Math.max(from, ends[end - 1] ?? original.length);
     }
     return result + original.slice(from);
   };

@@ -11,13 +11,14 @@ export type Finder = (text: string) => Span[];
 
 /** Stands where something was found already: no letter, no digit, no space, so that nothing is found across it. */
 const found = '\0';
+const stillThere = /[^\0]+/g;
 
 /** Runs finders one after the other; what one has found the next do not see. Sorted by place, never overlapping. */
 export function findAll(text: string, finders: readonly Finder[]): Span[] {
   let rest = text;
   const spans: Span[] = [];
   for (const find of finders) {
-    const more = apart(find(rest));
+    const more = apart(find(rest)).flatMap((span) => around(span, rest));
     if (more.length === 0) continue;
     spans.push(...more);
     rest = without(rest, more);
@@ -35,6 +36,12 @@ export function apart(spans: readonly Span[]): Span[] {
     else before.end = Math.max(before.end, span.end);
   }
   return result;
+}
+
+/** The parts of a span that nothing was found in yet: a name on both sides of a telephone number is hidden on both. Spaces between hide nothing. */
+export function around(span: Span, rest: string): Span[] {
+  const parts = rest.slice(span.start, span.end).matchAll(stillThere);
+  return [...parts].flatMap(({ 0: part, index }) => (part.trim() === '' ? [] : [{ ...span, start: span.start + index, end: span.start + index + part.length }]));
 }
 
 /** The text with spans blanked out, as long as before. */

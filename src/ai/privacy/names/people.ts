@@ -1,4 +1,4 @@
-import type { Finder, Span } from '../spans.ts';
+import { around, type Finder, type Span } from '../spans.ts';
 
 /** Longest piece that the library is given: its time grows faster than some texts do. */
 const longestPiece = 400;
@@ -28,7 +28,7 @@ async function load(): Promise<Finder> {
   return (text) =>
     pieces(text)
       .filter(({ piece }) => mayName(piece, isKnownName))
-      .flatMap(({ piece, at }) => people(nlp(piece).match('#Person+').json({ offset: true }), at, piece));
+      .flatMap(({ piece, at }) => people(nlp(piece).match('#Person+').json({ offset: true }), at, text));
 }
 
 /** The library's own list of words. Without it every sentence is looked at. */
@@ -49,30 +49,31 @@ function mayName(piece: string, isKnownName: (word: string) => boolean): boolean
   return false;
 }
 
-function people(found: readonly { offset?: { start: number; length: number } }[], at: number, piece: string): Span[] {
+function people(found: readonly { offset?: { start: number; length: number } }[], at: number, text: string): Span[] {
   return found.flatMap(({ offset }) => {
     if (!offset) throw new Error('the library does not say where a name stands');
-    const { start, end } = trimmed(piece, offset.start, offset.start + offset.length);
-    return start < end ? [{ kind: 'PERSON', start: at + start, end: at + end }] : [];
+    const start = at + offset.start;
+    return around({ kind: 'PERSON', start, end: start + offset.length }, text).flatMap((part) => trimmed(part, text));
   });
 }
 
 /** Without what stands at the edges and is no part of a name: signs, and small words beside capitalised ones. */
-function trimmed(piece: string, from: number, to: number): { start: number; end: number } {
-  const words = [...piece.slice(from, to).matchAll(/[\p{L}\p{M}][\p{L}\p{M}'’-]*/gu)];
+function trimmed({ kind, start, end }: Span, text: string): Span[] {
+  const words = [...text.slice(start, end).matchAll(/[\p{L}\p{M}][\p{L}\p{M}'’-]*/gu)];
   const isCapital = (match: RegExpExecArray): boolean => /^\p{Lu}/u.test(match[0]);
   const capitals = words.some(isCapital) ? words.slice(words.findIndex(isCapital), words.findLastIndex(isCapital) + 1) : words;
   // A title alone names nobody.
   const name = capitals.slice(capitals.findIndex(({ 0: word }) => !title.test(word)));
   const [first, last] = [name[0], name.at(-1)];
-  return first && last && !title.test(first[0]) && !(first === last && everydayWords.has(first[0])) ? { start: from + first.index, end: from + last.index + last[0].length } : { start: 0, end: 0 };
+  if (!first || !last || title.test(first[0]) || (first === last && everydayWords.has(first[0]))) return [];
+  return [{ kind, start: start + first.index, end: start + last.index + last[0].length }];
 }
 
 const sentenceEnd = /(?<=[\p{Ll}\p{N})]{2}[.!?]["'’]?)\s+|\n+/gu;
 
 /** Sentences, cut at spaces where they are long; runs of signs and endless words, which no name has, are blanked out. */
 function pieces(text: string): { piece: string; at: number }[] {
-  const calm = text.replace(/[^\p{L}\p{M}\p{N}\s]{3,}|[^\s]{41,}|\0/gu, (run) => ' '.repeat(run.length));
+  const calm = text.replaceAll('\0', ' ').replace(/[^\p{L}\p{M}\p{N}\s]{3,}|[^\s]{41,}/gu, (run) => ' '.repeat(run.length));
   const ends = [...[...calm.matchAll(sentenceEnd)].map(({ 0: space, index }) => index + space.length), calm.length];
   const result: { piece: string; at: number }[] = [];
   let at = 0;

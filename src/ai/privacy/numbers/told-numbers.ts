@@ -17,7 +17,7 @@ const told = [
 ];
 const secrets = [
   new RegExp(`(?<![a-z])(?:pin|pin code|cvv|cvc|otp|tan|passcode|security code|пин|密码)[.:]?${is}\\s{0,2}(\\d{3,8})(?!\\d|\\s?(?:digit|stellig|numbers|times))`, 'giu'),
-  new RegExp(`(?<![a-z])(?:password|passwort|kennwort|pass ?phrase|pw|pwd|mot de passe|contraseña|senha|wachtwoord|hasło|пароль|密码|パスワード|비밀번호|token|api key)[.:]?${is}\\s{0,2}(?=\\S{0,30}\\d)(?=\\S{0,30}\\p{L})([^\\s,;]{5,64})`, 'giu'),
+  new RegExp(`(?<![a-z])(?:password|passwort|kennwort|pass ?phrase|pw|pwd|mot de passe|contraseña|senha|wachtwoord|hasło|пароль|密码|パスワード|비밀번호|token|api key)[.:]?${is}\\s{0,2}(?=\\S{0,30}\\d|\\S{0,30}\\0)(?=\\S{0,128}\\p{L})([^\\s,;]{5,256})`, 'giu'),
   /(?<![a-z])(?:exp(?:iry|ires)?|gültig bis|valid (?:thru|until))[.:]?\s{0,2}((?:0[1-9]|1[0-2])\s?\/\s?\d{2}(?:\d{2})?)(?!\d)/giu,
 ];
 

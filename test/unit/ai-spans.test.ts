@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createAnonymiser, openAnonymiser } from '../../src/ai/anonymise.ts';
+import { findAll, type Finder, type Span } from '../../src/ai/privacy/spans.ts';
+
+/** Numbers below a limit, the same ones in every run. */
+function draws(seed: number): (limit: number) => number {
+  let state = seed;
+  return (limit) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * limit);
+  };
+}
+
+describe('what finders found, one after the other', () => {
+  it('is hidden to the last character, however it overlaps, and what nobody found stays', () => {
+    const text = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
+    for (let seed = 1; seed <= 500; seed += 1) {
+      const draw = draws(seed);
+      const given: Span[][] = Array.from({ length: 1 + draw(4) }, () =>
+        Array.from({ length: 1 + draw(4) }, () => {
+          const start = draw(text.length);
+          return { kind: 'ID', start, end: Math.min(text.length, start + draw(20)) };
+        }));
+      const spans = findAll(text, given.map((found): Finder => () => found));
+      const masked = spans.reduceRight((rest, { start, end }) => `${rest.slice(0, start)}#${rest.slice(end)}`, text).replace(/#/g, '');
+      const expected = [...text].filter((_, at) => !given.flat().some(({ start, end }) => start <= at && at < end)).join('');
+      assert.equal(masked, expected, JSON.stringify(given));
+      for (const [index, { start }] of spans.entries()) assert.ok(start >= (spans[index - 1]?.end ?? 0), JSON.stringify(spans));
+    }
+  });
+
+  it('never comes back behind an identifier inside a name', () => {
+    const masked = createAnonymiser((text) => [{ kind: 'PERSON', start: 0, end: text.length }])('Ann +49 30 1234567 Lee ann@example.org Fox');
+    assert.equal(masked, '[PERSON_1][PHONE_1][PERSON_2][EMAIL_1][PERSON_3]');
+  });
+
+  it('hides names and secrets on both sides of another identifier', async () => {
+    const anonymise = await openAnonymiser();
+    for (const [text, masked] of [
+      ['John Smith 555-123-4567 Mary Jones', '[PERSON_1] [PHONE_1] [PERSON_2]'],
+      ['Ask Peter Miller, 0151 23456789, Sarah Connor', 'Ask [PERSON_1], [PHONE_1], [PERSON_2]'],
+      ['Anna (anna@x.de) Schmidt', '[PERSON_1] ([EMAIL_1]) [PERSON_2]'],
+      ['Sarah @sconnor Connor', '[PERSON_1] [HANDLE_1] [PERSON_2]'],
+      ['Sarah,sarah.connor.of.the.front.desk@mail.example.org', '[PERSON_1],[EMAIL_1]'],
+      ['password: (ann@example.org)Secret12', 'password: [ID_1][EMAIL_1][ID_2]'],
+      ['password: ann.of.the.front.desk.in.the.old.house@mail.example.org)Secret12', 'password: [EMAIL_1][ID_1]'],
+    ] as const)
+      assert.equal((await openAnonymiser())(text), masked);
+    assert.equal(anonymise('John Smith 555-123-4567 John Smith'), '[PERSON_1] [PHONE_1] [PERSON_1]');
+  });
+});
