@@ -5,12 +5,22 @@ import { openAnonymiser } from './anonymise.ts';
 
 // The body of the anonymiser's thread.
 stepBack();
-parentPort?.on('message', ({ id, request }: SideRequest<readonly string[]>) => void answer(id, request).then((reply) => parentPort?.postMessage(reply)));
+parentPort?.on('message', ({ id, request }: SideRequest<readonly string[]>) => void answer(id, request).then(say));
+
+function say(reply: SideReply<string[]>): void {
+  parentPort?.postMessage(reply);
+}
 
 async function answer(id: number, texts: readonly string[]): Promise<SideReply<string[]>> {
   try {
     const anonymise = await openAnonymiser();
-    return { id, result: texts.map((text) => anonymise(text)) };
+    const result: string[] = [];
+    for (const text of texts) {
+      // Beside a busy service, to which this thread gives way, all texts of a call may take minutes, and one text does not.
+      say({ id, isAtWork: true });
+      result.push(anonymise(text));
+    }
+    return { id, result };
   } catch (error) {
     // Its words may quote the text.
     return { id, error: error instanceof Error ? error.name : typeof error };

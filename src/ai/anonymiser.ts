@@ -3,13 +3,13 @@ import { createSideThread } from '../side-thread.ts';
 /** Makes the texts of one call anonymous together: the same thing gets the same placeholder in all of them. Rejects where that cannot be done, without quoting them. */
 export type AnonymiseAll = (texts: readonly string[]) => Promise<string[]>;
 
-/** The longest texts of one call take about a second where they have the thread for themselves. */
+/** For one text, of which the longest takes about a tenth of a second where it has a core for itself, or for loading what finds names. */
 const silentMs = 60_000;
 const heap = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 };
 
 /**
- * Hides names on a thread of its own: looking for them takes milliseconds an answer, and a text that the library hangs on ends the thread, not
- * the service. It gives way to everything else that is ready.
+ * Hides names on a thread of its own: looking for them takes milliseconds an answer, and a text that the library hangs on ends the thread and
+ * the call that it is part of, not the service nor what others ask. It gives way to everything else that is ready.
  */
 export function createAnonymiserThread(): AnonymiseAll {
   return createSideThread<readonly string[], string[]>({ body: new URL('./anonymiser-thread.js', import.meta.url), name: 'the anonymiser', silentMs, resourceLimits: heap }).ask;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import { analysisTypes } from '../../src/ai/analyses.ts';
 import { createAnonymiser } from '../../src/ai/anonymise.ts';
@@ -86,5 +87,17 @@ describe('answers that cannot be made anonymous', () => {
     const logged: unknown[] = [];
     await assert.rejects(sentAnswers({ anonymiseAll, log: { error: (words: unknown) => void logged.push(words) } }, [answer, answer], cancelled.signal), /cancelled/);
     assert.deepEqual(logged, []);
+  });
+
+  it('are not waited for once a job is to end', async () => {
+    const cancelled = new AbortController();
+    const answer = { responseId: 'r', questionId: 'q', question: 'Why?', text: secret, digest: Buffer.alloc(16) };
+    const logged: unknown[] = [];
+    const deps = { anonymiseAll: () => new Promise<never>(() => undefined), log: { error: (words: unknown) => void logged.push(words) } };
+    const begun = sentAnswers(deps, [answer], cancelled.signal);
+    cancelled.abort(new Error('cancelled'));
+    await assert.rejects(begun, /cancelled/);
+    await assert.rejects(sentAnswers(deps, [answer], cancelled.signal), /cancelled/);
+    assert.deepEqual([logged, getEventListeners(cancelled.signal, 'abort')], [[], []]);
   });
 });

@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as turn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { createAnonymiserThread } from '../../src/ai/anonymiser.ts';
 import { createSideThread } from '../../src/side-thread.ts';
 
-/** Doubles numbers; fails at "fail", dies of "die", never answers to "hang". */
+/** Doubles numbers; fails at "fail", dies of "die", never answers to "hang", is busy with "long" for more than a second. */
 const body = new URL(`data:text/javascript,${encodeURIComponent(`
   import { parentPort } from 'node:worker_threads';
   parentPort.on('message', ({ id, request }) => {
     if (request === 'hang') for (;;);
+    if (request === 'long') for (let beats = 0; beats < 60; beats += 1) {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+      parentPort.postMessage({ id, isAtWork: true });
+    }
     if (request === 'die') throw new Error('dying');
-    parentPort.postMessage(request === 'fail' ? { id, error: 'failed' } : { id, result: request * 2 });
+    parentPort.postMessage(request === 'fail' ? { id, error: 'failed' } : { id, result: request === 'long' ? 1 : request * 2 });
   });`)}`);
 
 describe('a thread of its own', () => {
@@ -21,18 +26,38 @@ describe('a thread of its own', () => {
     assert.equal(failed?.status === 'rejected' && failed.reason.message, 'failed');
   });
 
-  it('fails what was asked of it when it dies, and the next request starts another', async () => {
+  it('fails what it was busy with when it dies, and another goes on with the rest', async () => {
     const { ask } = createSideThread<unknown, number>({ body, name: 'the thread' });
     assert.equal(await ask(1), 2);
-    const outcomes = await Promise.allSettled([ask('die'), ask(2)]);
-    assert.deepEqual(outcomes.map(({ status }) => status), ['rejected', 'rejected']);
-    assert.equal(await ask(3), 6);
+    const outcomes = await Promise.allSettled([ask(2), ask('die'), ask(3), ask('die'), ask(4)]);
+    assert.deepEqual(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : String(outcome.reason))), [4, 'Error: dying', 6, 'Error: dying', 8]);
+    assert.equal(await ask(5), 10);
   });
 
-  it('is ended when it says nothing for too long, and the next request starts another', async () => {
+  it('is ended when it says nothing for too long, and another goes on with the rest', async () => {
     const { ask } = createSideThread<unknown, number>({ body, name: 'the thread', silentMs: 500 });
-    await assert.rejects(ask('hang'), /the thread was silent for too long/);
-    assert.equal(await ask(3), 6);
+    const waiting = ask('hang');
+    const others = [ask(3), ask(4)];
+    await assert.rejects(waiting, /the thread was silent for too long/);
+    assert.deepEqual(await Promise.all(others), [6, 8]);
+    assert.equal(await ask(5), 10);
+  });
+
+  it('is left to what takes longer but says that it comes on', async () => {
+    const { ask } = createSideThread<unknown, number>({ body, name: 'the thread', silentMs: 600 });
+    assert.equal(await ask('long'), 1);
+  });
+
+  it('fails what cannot be sent to it, and nothing else', async () => {
+    const { ask } = createSideThread<unknown, number>({ body, name: 'the thread' });
+    const [cannot, one] = await Promise.allSettled([ask(() => undefined), ask(1)]);
+    assert.deepEqual([cannot?.status, one], ['rejected', { status: 'fulfilled', value: 2 }]);
+  });
+
+  it('fails everything that is asked of it where there is none, one after the other', async () => {
+    const { ask } = createSideThread<unknown, number>({ body: new URL('data:text/javascript,throw new Error("no module")'), name: 'the thread' });
+    const outcomes = await Promise.allSettled([ask(1), ask(2), ask(3)]);
+    assert.deepEqual(outcomes.map((outcome) => outcome.status === 'rejected' && String(outcome.reason)), ['Error: no module', 'Error: no module', 'Error: no module']);
   });
 });
 
@@ -54,5 +79,15 @@ describe('the anonymiser on a thread of its own', () => {
     for (; !isOver; turns += 1) await turn(1);
     assert.ok(turns > 20, `${turns} turns`);
     assert.ok((await masked).every((text) => text.includes('[PERSON_1]')));
+  });
+
+  it('says before each text that it is at work', async () => {
+    const thread = new Worker(new URL('../../src/ai/anonymiser-thread.js', import.meta.url));
+    const said: unknown[] = [];
+    const replied = new Promise<void>((resolve) => thread.on('message', (reply: object) => (said.push(reply), 'result' in reply && resolve())));
+    thread.postMessage({ id: 7, request: ['one', 'two'] });
+    await replied;
+    await thread.terminate();
+    assert.deepEqual(said, [{ id: 7, isAtWork: true }, { id: 7, isAtWork: true }, { id: 7, result: ['one', 'two'] }]);
   });
 });

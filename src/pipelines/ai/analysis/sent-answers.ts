@@ -15,7 +15,7 @@ export interface SentAnswersDeps {
 export async function sentAnswers({ anonymiseAll, log }: SentAnswersDeps, batch: readonly OpenAnswer[], signal: AbortSignal): Promise<SentAnswer[]> {
   try {
     const texts = batch.map(({ text }) => text);
-    const masked = anonymiseAll ? await anonymiseAll(texts) : texts;
+    const masked = anonymiseAll ? await unlessAborted(anonymiseAll(texts), signal) : texts;
     signal.throwIfAborted();
     return batch.map(({ question }, index) => {
       const text = masked[index];
@@ -27,5 +27,18 @@ export async function sentAnswers({ anonymiseAll, log }: SentAnswersDeps, batch:
     // Its words may quote the answer.
     log.error({ failure: error instanceof Error ? error.name : typeof error }, 'answers could not be made anonymous');
     throw new Problem('INTERNAL_ERROR', 'Answers could not be made anonymous, so they were not sent');
+  }
+}
+
+/** The same, but fails at once when the job is to end: the thread may be busy with others for a while. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let leave = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => (leave = () => reject(signal.reason)));
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', leave);
   }
 }
