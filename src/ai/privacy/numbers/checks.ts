@@ -9,6 +9,11 @@ export function isCardNumber(text: string): boolean {
   return sum % 10 === 0;
 }
 
+/** Whether the first digits are those of a card's network, with as many digits as its cards have (ISO/IEC 7812-1). */
+export function isOfNetwork(digits: string): boolean {
+  return /^(?:4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3[0689]\d{12}|6\d{15,18})$/.test(digits);
+}
+
 /** The check of ISO 13616: the letters as numbers, the first four characters last, modulo 97 is 1. Letters and digits only. */
 export function isIban(plain: string): boolean {
   const moved = plain.slice(4) + plain.slice(0, 4);

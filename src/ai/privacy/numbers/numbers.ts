@@ -1,4 +1,6 @@
-import { isCardNumber } from './checks.ts';
+import { isCardNumber, isOfNetwork } from './checks.ts';
+import { timesOf } from './clock-times.ts';
+import { isContact, isTold, phoneWords } from './cues.ts';
 import { asChain, chainsOf, digitsOf, evenChains, isList, isStrong, isZeroLed, strongChains, type Chain } from './digit-chains.ts';
 import { isOrdinary } from './ordinary-numbers.ts';
 import { apart, without, type Finder, type Span } from '../spans.ts';
@@ -7,14 +9,9 @@ import { findSpoken, withAsianDigits } from './spelled-digits.ts';
 const fewestDigits = 7;
 const mostDigits = 15;
 
-/** Times of the day tell nothing, and stand beside dates and numbers. */
-const clockTimes = /(?<![\d:.])(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-5]\d)?(?!:?\d)/g;
 const lookalikes = /(?<=\d)[OoОо](?=\d)|(?<![\p{L}\d])[OoОо](?=\d{2})|(?<=\d)[lI](?=\d)/gu;
 
-const phoneWords = 'tel|telephone|telefon[eo]?|téléphone|teléfono|phone|mobile|cell|handy|fax|whatsapp|signal|viber|portable|móvil|cellulare|komórka|telefoonnummer|тел|телефон|电话|手机|電話|携帯|전화|هاتف|טלפון|☎|📞|📱|📲';
-const contactWords = `${phoneWords}|my number|number is|nummer|rufnummer|numéro|número|numero|numer|номер|号码|番号|번호|رقم|מספר|नंबर|numaram|call me|text me|reach me|ring me|contact me|contact|kontakt|contatto|contato|contacto|erreichen|联系|連絡|연락`;
 const shortPhone = new RegExp(`(?<![a-z])(?:${phoneWords}|my number|number|call(?: me)?(?: (?:at|on))?)(?:\\s(?:is|number|no|nr|nummer|number is))?[\\s.:#=\\ufe0f-]{0,4}(\\d(?:[ \\t.\\-/()]{0,3}\\d){4,5})(?!\\d|[ \\t.\\-/()]{0,3}\\d)(?!\\s?(?:times|people|€|eur|usd|%))`, 'giu');
-const contactBefore = new RegExp(`(?<![a-z])(?:${contactWords})[^\\d\\n.!?]{0,25}$`, 'iu');
 /** What is counted, not called: "rooms 301, 305, 1204". */
 const countedBefore = /(?:rooms?|pages?|floors?|lines?|buses|models?|versions?|chapters?|zimmer|räume|seiten|linien|salles?|pages|lignes|habitaciones|stanze|quartos|kamers|pokoje|years?)[\s:]{1,3}$/i;
 const extension = /[ ,;]{0,2}(?:ext\.?|extension|x|#|durchwahl|poste)[\s=]?\d{1,6}(?!\d)/iy;
@@ -26,9 +23,18 @@ const extension = /[ ,;]{0,2}(?:ext\.?|extension|x|#|durchwahl|poste)[\s=]?\d{1,
 export const findNumbers: Finder = (original) => {
   const text = withAsianDigits(original).replace(lookalikes, (letter) => (/[oо]/i.test(letter) ? '0' : '1'));
   const special = apart([...[...text.matchAll(shortPhone)].map(({ 0: match, 1: number = '', index }) => ({ kind: 'PHONE', start: index + match.length - number.length, end: index + match.length })), ...findSpoken(text)]);
-  const rest = without(without(text, special), [...text.matchAll(clockTimes)].map(({ 0: match, index }) => ({ start: index, end: index + match.length })));
+  const { times, colons } = timesOf(text);
+  const rest = without(withSpaces(without(text, special), colons), times);
   return [...special, ...chainsOf(rest).flatMap((chain) => readChain(rest, chain))];
 };
+
+/** As long as before. */
+function withSpaces(text: string, places: readonly number[]): string {
+  if (places.length === 0) return text;
+  const units = text.split('');
+  for (const place of places) if (units[place] === ':') units[place] = ' ';
+  return units.join('');
+}
 
 function readChain(text: string, chain: Chain): Span[] {
   if (chain.end - chain.start < fewestDigits) return [];
@@ -51,9 +57,14 @@ function remaining({ groups }: Chain, taken: readonly Span[]): Chain[] {
 /** A number whose groups are joined as the digits of one number are. */
 function readNumber(text: string, chain: Chain): Span[] {
   const digits = digitsOf(chain);
-  if (digits.length < fewestDigits || (!/\+\s?$/.test(text.slice(Math.max(0, chain.start - 2), chain.start)) && isList(chain)) || isOrdinary(text, chain)) return [];
+  if (digits.length < fewestDigits) return [];
+  const isSure = isTold(text, chain.start);
+  if ((!isSure && !/\+\s?$/.test(text.slice(Math.max(0, chain.start - 2), chain.start)) && !isCard(digits) && isList(chain)) || isOrdinary(text, chain, isSure)) return [];
   return [span(text, chain, isCardNumber(digits) ? 'CARD' : 'PHONE')];
 }
+
+/** Marks out of five can pass for a card's digits one time in some hundreds. */
+const isCard = (digits: string): boolean => isOfNetwork(digits) && isCardNumber(digits);
 
 function span(text: string, { start, end }: Chain, kind: string): Span {
   extension.lastIndex = end;
@@ -95,13 +106,13 @@ const isDateLike = ({ groups }: Chain): boolean => groups.length <= 3 && groups.
 function looseKind(text: string, chain: Chain): string | undefined {
   const digits = digitsOf(chain);
   const sizes = chain.groups.map((group) => group.digits.length);
-  if (digits.length < fewestDigits || digits.length > 19 || isList(chain)) return undefined;
+  const isSure = isTold(text, chain.start);
+  if (digits.length < fewestDigits || digits.length > 19 || (!isSure && !isCard(digits) && isList(chain))) return undefined;
   const isSingle = sizes.every((size) => size === 1);
   const isEven = sizes.slice(0, -1).every((size) => size === sizes[0]) && /^[2-6]/.test(digits);
   if (isCardNumber(digits) && (isSingle || isEven || Math.max(...sizes) > 3 || chain.groups.slice(1).some(isZeroLed))) return 'CARD';
-  const before = text.slice(Math.max(0, chain.start - 50), chain.start);
-  if (contactBefore.test(before) && !isOrdinary(text, chain)) return 'PHONE';
-  if (digits.length > mostDigits || countedBefore.test(before)) return undefined;
+  if ((isSure || isContact(text, chain.start)) && !isOrdinary(text, chain, isSure)) return 'PHONE';
+  if (digits.length > mostDigits || countedBefore.test(text.slice(Math.max(0, chain.start - 50), chain.start))) return undefined;
   if (isSingle) return digits.length >= 9 && digits.includes('0') && !chain.groups.every((group) => Number(group.digits) <= 5) ? 'PHONE' : undefined;
   if (isAmount(text, chain)) return undefined;
   const isNorthAmerican = /^1?[2-9]\d\d[2-9]\d{6}$/.test(digits) && /^(?:1,)?3,3,4$/.test(sizes.join()) && !/0$/.test(digits);

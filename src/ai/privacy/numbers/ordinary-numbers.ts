@@ -1,4 +1,4 @@
-import type { Chain } from './digit-chains.ts';
+import { isZeroLed, type Chain } from './digit-chains.ts';
 
 const year = '(?:19|20)\\d\\d';
 const day = '(?:0?[1-9]|[12]\\d|3[01])';
@@ -10,45 +10,59 @@ const decimal = '(?:0|[1-9]\\d{0,3})\\.\\d{1,2}';
 const money = '[1-9]\\d{0,8}(?:[.,]\\d{1,2})?|[1-9]\\d{0,2}(?:[., \']\\d{3}){1,3}(?:[.,]\\d{1,2})?';
 const currency = '(?:[$€£¥₹₽₩₺₴]|(?:EUR|USD|GBP|CHF|PLN|SEK|NOK|DKK|JPY|INR|euros?|dollars?|pounds?|zł|kr|руб|円|元|원)(?!\\p{L}))';
 
-/** What one kind of item looks like, from its first digit on. Numbers of one chain are ordinary when they are all of one kind. */
-const kinds: readonly RegExp[] = [
+// What one kind of item looks like, from its first digit on. Numbers of one chain are ordinary when they are all of one kind.
+/** Of these a telephone or an account number is not made, whatever stands before. */
+const certain = [
   `(?:${dates})(?:(?:,| at| um| à)?\\s${clock})?`,
   `${clock}\\s(?:${dates})`,
+  `(?:${money})(?:\\s?${currency}|(?=\\s?[-/]\\s?(?:${money})\\s?${currency}))`,
+  `(?<=${currency}\\s?)(?:${money})`,
+  '[0-5](?:\\.\\d)?/5|(?:\\d(?:\\.\\d)?|10)/10',
+];
+const others = [
   `(?:${shortDates})`,
   clock,
   decimal,
   '\\d{1,3}(?:\\.\\d)?/(?:5|6|7|10|20|100)',
   `${year}\\s?[-/]\\s?(?:${year}|\\d\\d)`,
-  `(?:${money})(?:\\s?${currency}|(?=\\s?[-/]\\s?(?:${money})\\s?${currency}))`,
-  `(?<=${currency}\\s?)(?:${money})`,
   '[1-9]\\d{0,2}(?:([. ])000){2}|[1-9][. ]\\d{3}[. ]000|[1-9]\\d{0,2}0{5,8}',
-  // "18-24 25-34": from less to more, which is looked at apart.
-  '\\d{1,3}\\s?-\\s?\\d{1,3}(?= |$)',
-].map((item) => new RegExp(`(?:${item})(?!\\d)`, 'iuy'));
-const ranges = kinds.length - 1;
+];
+const compiled = (items: readonly string[]): readonly RegExp[] => items.map((item) => new RegExp(`(?:${item})(?!\\d)`, 'iuy'));
+const [certainKinds, otherKinds] = [compiled(certain), compiled(others)];
 const separator = /\s?[-/|]\s?|[ ,;]{1,2}/y;
-const rangeSeparator = /\s?[/|]\s?| {1,2}/y;
+/** "18-24 25-34". */
+const ranges = /^\d{1,3}\s?-\s?\d{1,3}(?:(?:\s?[/|]\s?| {1,2})\d{1,3}\s?-\s?\d{1,3})*$/;
 
-/** Dates, times, amounts, scores and the like tell nothing about a person. None of them may have further digits beside it. */
-export function isOrdinary(text: string, chain: Chain): boolean {
+/**
+ * Dates, times, amounts, scores and the like tell nothing about a person. None of them may have further digits beside it.
+ * Where a word before them says that a number of somebody follows, only dates, amounts with a currency and scores are ordinary.
+ */
+export function isOrdinary(text: string, chain: Chain, isTold = false): boolean {
   if (/[+(]{1,2}$/.test(text.slice(Math.max(0, chain.start - 2), chain.start)) && !/\s\($/.test(text.slice(Math.max(0, chain.start - 2), chain.start))) return false;
-  return kinds.some((kind, index) => isAllOf(text, chain, { kind, between: index === ranges ? rangeSeparator : separator, isItem: index === ranges ? isRange : () => true }));
+  if (certainKinds.some((kind) => isAllOf(text, chain, kind))) return true;
+  return !isTold && (otherKinds.some((kind) => isAllOf(text, chain, kind)) || areRanges(text, chain));
 }
 
-function isAllOf(text: string, { start, end }: Chain, { kind, between, isItem }: { kind: RegExp; between: RegExp; isItem: (item: string) => boolean }): boolean {
+function isAllOf(text: string, { start, end }: Chain, kind: RegExp): boolean {
   for (let at = start; ; ) {
     kind.lastIndex = at;
     const item = kind.exec(text)?.[0];
-    if (item === undefined || !isItem(item)) return false;
+    if (item === undefined) return false;
     at += item.length;
     if (at >= end) return true;
-    between.lastIndex = at;
-    at += between.exec(text)?.[0].length ?? Number.NaN;
+    separator.lastIndex = at;
+    at += separator.exec(text)?.[0].length ?? Number.NaN;
     if (Number.isNaN(at)) return false;
   }
 }
 
-function isRange(item: string): boolean {
-  const [from = 0, to = 0] = item.split('-').map(Number);
-  return from < to;
+/** From less to more. Where none has a single digit, as in telephone numbers, each begins where the one before ends. */
+function areRanges(text: string, { start, end, groups }: Chain): boolean {
+  if (groups.length % 2 === 1 || groups.some(isZeroLed) || !ranges.test(text.slice(start, end))) return false;
+  const numbers = groups.map(({ digits }) => Number(digits));
+  const isShort = groups.some(({ digits }) => digits.length === 1);
+  return numbers.every((number, index) => {
+    const step = number - (numbers[index - 1] ?? number);
+    return index === 0 || (index % 2 === 1 ? step > 0 : isShort || step === 0 || step === 1);
+  });
 }

@@ -1,0 +1,24 @@
+export const phoneWords = 'tel|telephone|telefon[eo]?|téléphone|teléfono|phone|mobile|cell|handy|fax|whatsapp|signal|viber|portable|móvil|cellulare|komórka|telefoonnummer|тел|телефон|电话|手机|電話|携帯|전화|هاتف|טלפון|☎|📞|📱|📲';
+const contactWords = `${phoneWords}|my number|number is|nummer|rufnummer|numéro|número|numero|numer|номер|号码|番号|번호|رقم|מספר|नंबर|numaram|call(?![a-z])|text me|reach me|ring me|contact me|contact|kontakt|contatto|contato|contacto|erreichen|联系|連絡|연락`;
+/** Menus are none, though some languages call them cards. */
+const accountWords =
+  '(?<!gift |score ?|business )card(?![a-z])|visa|mastercard|amex|account|acct|kreditkarte|ec-karte|bankkarte|kartennummer|konto|compte|carte (?:bancaire|bleue|de crédit)|cuenta|tarjeta|carta di credito|conto|cartão|conta(?![a-z])|rekening|bankpas|creditcard|kont[oa]|numer karty|сч[её]т|карты|карта|账户|卡号|カード|口座|계좌|카드|حساب|חשבון';
+const behind = '\\.?[^\\d\\n.!?]{0,25}$';
+const contactBefore = new RegExp(`(?<![a-z])(?:${contactWords})${behind}`, 'iu');
+const accountBefore = new RegExp(`(?<![a-z])(?:${accountWords})${behind}`, 'iu');
+/** The last word before a number that is rather counted, rated, or a time than somebody's. */
+const quiet = new RegExp(
+  `(?<!\\p{L})(?:${[
+    'support|services?|apps?|bills?|hours|calls|cent(?:er|re)|reception|data|plans?|payments?|users?|rat(?:ed?|ing)s?|scores?|scored|in|since|from|between|of|for|until|till|every|about|over|than|costs?|opens?|open|times|took|waited|paid|lasted|rooms?|pages?|years?|versions?',
+    'seit|von|zwischen|bis|ab|für|um|etwa|über|kostet|bewertung|rechnung(?:en)?|de|depuis|entre|pour|vers|environ|desde|hasta|para|por|dal?|dalle|tra|per|sinds|van|tussen|voor|od|między|za|с|от|до|между|за',
+  ].join('|')})[\\s:,;–-]{0,3}$`,
+  'iu',
+);
+
+/** Whether a word for telephones, or another way to reach somebody, stands shortly before. */
+export const isContact = (text: string, at: number): boolean => contactBefore.test(before(text, at));
+
+/** Whether what begins here is told as somebody's number, of a telephone, an account or a card, and not as a time, a price or a rating of these. */
+export const isTold = (text: string, at: number): boolean => (isContact(text, at) || accountBefore.test(before(text, at))) && !quiet.test(before(text, at));
+
+const before = (text: string, at: number): string => text.slice(Math.max(0, at - 50), at);
