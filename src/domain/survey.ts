@@ -65,6 +65,8 @@ export interface Survey {
   status: SurveyStatus;
   closedReason: ClosedReason | null;
   isAnonymous: boolean;
+  /** The revision that made it anonymous, until it is sure that no response before that names its respondent; null from then on. */
+  anonymityBegun?: number | null;
   visibility: Visibility;
   /** Opens a PRIVATE survey to respondents. */
   accessToken: string | null;

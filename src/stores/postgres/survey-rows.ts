@@ -13,6 +13,7 @@ export interface SurveyRow {
   status: SurveyStatus;
   closed_reason: ClosedReason | null;
   is_anonymous: boolean;
+  anonymity_begun: number | null;
   visibility: Visibility;
   access_token: string | null;
   response_quota: number | null;
@@ -51,7 +52,7 @@ export interface QuestionRow {
 export function surveyOf(row: SurveyRow): Survey {
   return {
     id: row.id, ownerId: row.owner_id, title: row.title, description: row.description, status: row.status, closedReason: row.closed_reason,
-    isAnonymous: row.is_anonymous, visibility: row.visibility, accessToken: row.access_token, responseQuota: row.response_quota,
+    isAnonymous: row.is_anonymous, anonymityBegun: row.anonymity_begun, visibility: row.visibility, accessToken: row.access_token, responseQuota: row.response_quota,
     submissionRateLimit: row.submission_rate_limit, startsAt: row.starts_at, endsAt: row.ends_at, aiEnabled: row.ai_enabled,
     language: canonicalLanguage(row.language) ?? row.language, retentionDays: row.retention_days, createdAt: row.created_at, updatedAt: row.updated_at,
     publishedAt: row.published_at, closedAt: row.closed_at, version: row.version, revision: row.revision,
@@ -62,7 +63,7 @@ export function surveyOf(row: SurveyRow): Survey {
 export function surveyColumns(survey: Survey) {
   return {
     id: survey.id, owner_id: survey.ownerId, title: survey.title, description: survey.description, status: survey.status,
-    closed_reason: survey.closedReason, is_anonymous: survey.isAnonymous, visibility: survey.visibility, access_token: survey.accessToken,
+    closed_reason: survey.closedReason, is_anonymous: survey.isAnonymous, anonymity_begun: survey.anonymityBegun ?? null, visibility: survey.visibility, access_token: survey.accessToken,
     response_quota: survey.responseQuota, submission_rate_limit: survey.submissionRateLimit, starts_at: survey.startsAt, ends_at: survey.endsAt,
     ai_enabled: survey.aiEnabled, language: survey.language, retention_days: survey.retentionDays, created_at: survey.createdAt,
     updated_at: survey.updatedAt, published_at: survey.publishedAt, closed_at: survey.closedAt, version: survey.version, revision: survey.revision,
