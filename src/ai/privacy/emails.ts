@@ -80,7 +80,7 @@ function hasDotOf(domain: string): boolean {
 }
 
 /** "@noon" and "@home" are nobody's. */
-const isHandle = (name: string): boolean => /^[\p{L}_][\p{L}\p{N}_.-]{2}/u.test(name) && !/^(?:noon|home|work|school|all|every(?:one|body)|here|channel|the|lunch|night|dinner|office|desk|the\p{L}*|least|once|first|last|times?)$/iu.test(name);
+const isHandle = (name: string): boolean => /^[\p{L}_][\p{L}\p{N}_.-]{2}/u.test(name) && !/^(?:noon|home|work|school|all|every(?:one|body)|here|channel|the|lunch|night|dinner|office|desk|the(?:m|n|re|se|y|irs?|at(?:er|re)s?|mes?|rapy)|least|once|first|last|times?)$/iu.test(name);
 
 /** With the server of the account, where one is named. */
 function handleEnd(text: string, end: number): number {

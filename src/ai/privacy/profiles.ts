@@ -9,10 +9,12 @@ const patterns: readonly RegExp[] = [
   new RegExp(`(?<![a-z])(?:user ?name|user ?id|nick(?:name)?|benutzername|screen name|handle|nom d'utilisateur|nombre de usuario|логин)\\s?(?:is|ist|est|es|:|=)\\s?(${latinName})`, 'giu'),
   // "微信号ann77", "line id: ann"
   new RegExp(`(?<![a-z])(?:${services})\\s?(?:id|号|號|name|handle)\\s?[:=是为]?\\s?(${latinName})`, 'giu'),
-  new RegExp(`(?<![a-z])(?:${services})\\s?(?:[:=]|is|ist|est|es)?\\s?(?=[a-z\\d.-]*[_\\d.][a-z\\d_])([a-z]${latinName})(?![a-z])`, 'giu'),
+  new RegExp(`(?<![a-z])(?:${services})\\s?(?:[:=]|is|ist|est|es)?\\s?(?=[a-z\\d.-]{0,40}[_\\d.][a-z\\d_])([a-z]${latinName})(?![a-z])`, 'giu'),
   /(?<![\p{L}\d_])([\p{L}\d_.]{2,32}#\d{4})(?!\d)/gu,
   /(?<![\w/.])\/?u\/([\w-]{3,20})(?![\w/])/g,
-  /(?<![a-z])(?:qq|icq)\s?(?:号|號|id|number|nr\.?)?\s?[:=]?\s?(\d{5,12})(?!\d)/gi,
+  // Without anything between, more than five digits are a code of letters and digits, such as a passport's.
+  /(?<![a-z\d])(?:qq|icq)(?:\s?(?:号|號|id|number|nr\.?)\s?[:=]?\s?|\s?[:=]\s?|\s)(\d{5,12}[a-z]?)(?![a-z\d])/gi,
+  /(?<![a-z\d])(?:qq|icq)(\d{5})(?![a-z\d])/gi,
 ];
 
 /** Names of accounts that a word before them or their form gives away. */
