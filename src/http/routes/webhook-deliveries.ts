@@ -89,7 +89,7 @@ function replayRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRoutesD
 }
 
 function assertActive(webhook: Webhook): void {
-  if (!isSending(webhook)) throw conflict('WEBHOOK_NOT_ACTIVE', 'The webhook is not active');
+  if (!isSending(webhook)) throw conflict('WEBHOOK_NOT_ACTIVE', webhook.isActive ? `Nothing is sent to the webhook now: ${webhook.silence}` : 'The webhook is not active');
 }
 
 async function found(delivery: Promise<Delivery | undefined>): Promise<Delivery> {

@@ -98,7 +98,7 @@ function createRoute(deps: WebhookRoutesDeps): DescribedRoute {
 
 function getRoute({ webhooks }: WebhookRoutesDeps): Route {
   return route({
-    ...common, method: 'GET', path: '/webhooks/{id}', summary: 'Get a webhook', description: '`disabledReason` says why the service has switched it off.',
+    ...common, method: 'GET', path: '/webhooks/{id}', summary: 'Get a webhook', description: '`disabledReason` says why nothing is sent: with `disabledAt` because the service has switched it off, without it for as long as that lasts.',
     reply: webhookSchema, replyStatus: 200, handle: async (call) => ok(presentWebhook(await webhookOf(call, webhooks))),
   });
 }
@@ -187,9 +187,10 @@ export const isSending = ({ isActive, silence }: Webhook): boolean => isActive &
 
 function presentWebhook(webhook: Webhook) {
   const { id, url, events, surveyId, description, isActive, isBatch, maxPerSecond, maxAgeSeconds, maxWaiting, ownerId, disabledAt, createdAt, updatedAt } = webhook;
+  // What lasts only for now is no setting: a client that writes back what it has read must not switch the endpoint off.
   const disabledReason = isActive ? (webhook.silence ?? null) : webhook.disabledReason;
   return {
-    id, url, events, surveyId, description, isActive: isSending(webhook), batch: isBatch, maxPerSecond, maxAgeSeconds, maxWaiting, ownerId, disabledAt: disabledAt?.toISOString() ?? null, disabledReason,
+    id, url, events, surveyId, description, isActive, batch: isBatch, maxPerSecond, maxAgeSeconds, maxWaiting, ownerId, disabledAt: disabledAt?.toISOString() ?? null, disabledReason,
     createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString(),
   };
 }

@@ -10,7 +10,7 @@ const fields = {
   events: z.array(webhookEventSchema).min(1),
   surveyId: idSchema.nullable().describe('Null: all surveys that the owner may see'),
   description: z.string().nullable(),
-  isActive: z.boolean().describe('It is switched on, and its owner may have it and see the survey'),
+  isActive: z.boolean().describe('It is switched on. Whether something is in the way all the same, `disabledReason` says'),
   batch: z.boolean().describe('Up to 100 events, or those of one second, in a request: `{event: "batch", timestamp, data: {events: [{id, event, timestamp, data}]}}`'),
   maxPerSecond: z.number().int().min(1).nullable().describe('Events a second at most; null: as fast as it answers'),
   maxAgeSeconds: z.number().int().min(60).describe('What could not be delivered within this time is given up'),
@@ -19,7 +19,7 @@ const fields = {
   ),
   ownerId: idSchema.optional(),
   disabledAt: timeSchema.nullable().optional(),
-  disabledReason: z.string().nullable().optional().describe('Why the service sends nothing: the endpoint said 410, or failed for five days; its owner or survey is gone; its owner is disabled, a VIEWER or no member any more (without `disabledAt`: it goes on when that ends)'),
+  disabledReason: z.string().nullable().optional().describe('Why the service sends nothing: the endpoint said 410, or failed for five days; its owner or survey is gone; its owner is disabled, a VIEWER or no member any more (without `disabledAt`, and with `isActive: true`: it goes on when that ends)'),
   createdAt: timeSchema,
   updatedAt: timeSchema,
 };
