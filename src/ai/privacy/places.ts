@@ -2,7 +2,7 @@ import { byPattern, type Finder, type Span } from './spans.ts';
 
 const house = '\\d{1,5}(?:\\s?(?:bis|ter))?[a-zA-Zа-я]?(?:\\s?[-/]\\s?\\d{1,4}[a-z]?)?';
 /** What a number in front of it measures is no house. */
-const noMeasure = '(?!\\d|\\p{L}|[.,]\\d|\\s?(?:min|minut|km|m(?!\\p{L})|h(?!\\p{L})|std|stunden|uhr|eur|€|%|mal|jahre?|tage?|times|hours?|days?|years?|people|персон|мин|лет|раз|/\\d|x\\d))';
+const noMeasure = '(?!\\d|\\p{L}|[.,]\\d|\\s?(?:min|minut|km|m(?!\\p{L})|h(?!\\p{L})|std|stunden|uhr|eur|€|%|mal|jahre?|tage?|times|hours?|days?|years?|people|персон|мин|лет|раз|[Mm]in|[Mm]eter|[Kk]ilometer|[Ss]tunden|[Tt]age|[Jj]ahre?|Mal(?!\\p{L})|[Ee]uro|EUR|Uhr|Sterne|[Pp]unkte|/\\d|x\\d))';
 const particles = "(?:(?:de|du|des|la|las|los|el|le|les|del|della|dei|da|das|do|dos|d'|l'|van|von|den|der|dem|het|of|the)\\s?){0,3}";
 const words = `\\p{L}[\\p{L}'’.-]{0,40}(?:\\s\\p{L}[\\p{L}'’.-]{0,40}){0,3}`;
 const capital = "(?:\\p{Lu}[\\p{L}'’.-]{0,40}|\\d{1,3}(?:st|nd|rd|th))";
@@ -11,15 +11,17 @@ const capital = "(?:\\p{Lu}[\\p{L}'’.-]{0,40}|\\d{1,3}(?:st|nd|rd|th))";
 const english = new RegExp(`(?<![\\p{Script=Latin}\\d.,])(?:(?:Flat|Apt\\.?|Apartment|Unit|Suite)\\s[\\dA-Z]{1,5},?\\s)?\\d{1,5}[a-zA-Z]?(?:\\s?-\\s?\\d{1,4})?,?\\s(?:${capital}\\s){1,4}(?:[Ss]treet|St|[Rr]oad|Rd|[Aa]venue|Ave|[Ll]ane|Ln|[Dd]rive|Dr|[Bb]oulevard|Blvd|[Cc]ourt|Ct|Way|[Ss]quare|Sq|Close|Terrace|Crescent|Hill|Place|Pl|Gardens|Grove|Mews|Parkway|Pkwy|Highway|Hwy|Row|Loop|Circle|Quay|Wharf|Marg|Nagar)(?!\\p{Script=Latin})\\.?(?:\\s(?:N|S|E|W|NW|NE|SW|SE)(?!\\p{L}))?`, 'gu');
 const englishThe = /(?<![\p{L}\d.,])\d{1,5}[a-z]?,?\sThe\s(?:Crescent|Avenue|Close|Drive|Green|Street|Terrace|Grove|Lane|Mews|Square)(?!\p{L})/gu;
 const lowerCase = /(?<![\p{L}\d.,])\d{1,5}[a-z]?,?\s(?!(?:way|lane|minute|different|other|main|more|busy|one|two|side)\s)\p{L}{3,30}\s(?:street|avenue|boulevard|terrace|crescent)(?!\p{L})/giu;
-const lowerGerman = /(?<![\p{L}.-])\p{Ll}{3,40}(?:straße|strasse|str\.)\s\d{1,4}[a-z]?(?![\p{L}\d])/gu;
 const frenchFirst = new RegExp(`(?<![\\p{L}\\d.,])${house},?\\s(?:(?:rue|avenue|av\\.|boulevard|bd\\.?|chemin|impasse|allée|quai|faubourg|شارع)\\s${particles}\\p{L}[\\p{L}'’-]{0,40}(?:[\\s-]\\p{Lu}[\\p{L}'’-]{0,40}){0,3}|(?:place|route|cours|passage|square|résidence)\\s${particles}(?=\\p{Lu})[\\p{L}'’-]{1,40}(?:[\\s-]\\p{Lu}[\\p{L}'’-]{0,40}){0,3})`, 'gu');
 
 /** House number last: "Hauptstraße 12a", "rue de la Paix 5", "улица Ленина, д. 5". */
 const no = '(?:[Nn][º°.o]?\\.?|[Nn]o\\.?:?|[Nn]r\\.?:?|num\\.?|д\\.?|дом|#)';
 const flat = '(?:,?\\s?(?:m\\.|lok\\.|корп\\.?|к\\.|стр\\.|кв\\.?|офис|apt\\.?|wohnung|daire|d:)\\s?\\d{1,4})*';
-const ending = "(?:[Ss]tra(?:ß|ss)e|[Ss]tr\\.?|gasse|allee|platz|weg|steig|damm|ufer|-[Rr]ing|straat|laan|plein|gracht|kade|singel|steeg|dreef|gatan|gata|vägen|gränd|veien|(?<!Bri)gade|nkatu|ntie|utca)";
-const noStreet = '(?!(?:Arbeits|Park|Sitz|Spiel|Steh|Stell|Camping|Bau|Flug|Sport|Fußball|Tennis|Golf|Lager|Liege|Zelt|Kita|Krippen|Studien|Start|Fenster|Tisch|Schlaf|Rast|Heim|Hin|Rück|Um|Schul|Arbeits|Rad|Fuß|Geh)(?:platz|weg))';
+const ending = "(?:[Ss]tra(?:ß|ss)e|[Ss]tr\\.?|gasse|allee|platz|weg|steig|damm|ufer|-[Rr]ing|straat|laan|plein|gracht|kade|singel|steeg|dreef|gatan|gata|vägen|gränd|veien|vej|vænget|stræde|(?<!Bri)gade|nkatu|ntie|utca)";
+/** What answers tell of work, traffic and seats. A way to a school or through a park is a street where a house number follows. */
+const noStreet = '(?!(?:Arbeits|Park|Sitz|Spiel|Steh|Stell|Camping|Bau|Flug|Sport|Fußball|Tennis|Golf|Lager|Liege|Zelt|Kita|Krippen|Studien|Start|Fenster|Tisch|Schlaf|Rast|Heim|Schul)platz|(?:Arbeits|Heim|Hin|Her|Rück|Um|Durch|Vor|Unter|Onder|Snel|Aus|Halb)weg|Bahnsteig|Sackgasse|(?:Motor|Om|Gen|Cykel)vej)';
 const germanic = new RegExp(`(?<![\\p{L}.-])${noStreet}\\p{Lu}[\\p{L}.-]{1,60}?${ending}(?:,?\\s?(?:${no}\\s?)?${house})${noMeasure}`, 'gu');
+/** All of it in capitals or in small letters, where fewer words can be endings of names. */
+const anyCase = new RegExp(`(?<![\\p{L}.-])${noStreet}\\p{L}[\\p{L}.-]{2,60}?(?:stra(?:ß|ss)e|str\\.|gasse|allee|platz|weg|damm|ufer|gracht|straat|vej|vænget|(?<!bri|rene)gade)\\s(?:${no}\\s?)?${house}${noMeasure}`, 'giu');
 const germanicApart = new RegExp(`(?<!\\p{L})(?:(?:\\p{Lu}[\\p{L}-]{2,30}(?:er|e|es|en|-\\p{L}+|ho|ova|ské|i)|An der|Am|Alte|Neue|Große|Kleine)\\s(?:Stra(?:ß|ss)e|Str\\.|Allee|Gasse|Platz|Weg|Ring|Damm|Ufer|Chaussee|Steig|utca|út|tér|náměstí|třída|ulice)\\s${house}|Straße des \\d{1,2}\\. \\p{L}{3,12} \\d{1,4}|Unter den \\p{Lu}\\p{L}+ \\d{1,3})${noMeasure}`, 'gu');
 const typeFirst = new RegExp(
   `(?<![\\p{L}.-])(?:(?:rue|avenue|boulevard|calle|c/|avenida|avda?\\.|av\\.|paseo|carrer|viale|rua|travessa|rodovia|ulica|ul\\.|al\\.|aleja|aleje|osiedle|os\\.|улица|ул\\.|проспект|просп\\.|пр-т|пр\\.|переулок|пер\\.|бульвар|шоссе|набережная|вулиця|вул\\.|jl\\.|jalan|οδός|strada|str\\.|bulevardul|شارع|רחוב|רח'|שדרות|שד')\\s?|(?:Via|via|Corso|corso|Largo|Piazza|piazza|Plaza|plaza|Place|Praça|praça|Estrada|Alameda|Plac|pl\\.)\\s(?=${particles}\\p{Lu}))` +
@@ -53,7 +55,7 @@ const postal: readonly RegExp[] = [
 const introduced = /(?<![\p{L}])(?:(?:my|home|postal|our) address|adress?e|anschrift|wohnhaft(?: in)?|domicilié|direcci[oó]n|indirizzo|endereço|morada|adres|adresim|адрес|住所|住址|地址|주소|عنواني|العنوان|כתובת|पता)\s?(?:is|ist|lautet|est|es|è|é|to|:|=|是|は|は、)\s{0,2}([^\n;!?。]{3,90})/giu;
 const town = /^,?\s(?:[A-Z]{1,2}-)?\d{4,6}(?:-\d{3})?(?:\s?[A-Z]{2})?\s\p{Lu}[\p{L}-]{1,30}/u;
 
-const findParts: readonly Finder[] = [english, englishThe, lowerCase, frenchFirst, lowerGerman, germanic, germanicApart, typeFirst, typeLast, ...eastAsian].map((pattern) => byPattern('ADDRESS', pattern));
+const findParts: readonly Finder[] = [english, englishThe, lowerCase, frenchFirst, germanic, anyCase, germanicApart, typeFirst, typeLast, ...eastAsian].map((pattern) => byPattern('ADDRESS', pattern));
 
 /** Streets with a house number, codes of towns, boxes, and coordinates. */
 export const findStreets: Finder = (text) => {
