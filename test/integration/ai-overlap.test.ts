@@ -144,4 +144,32 @@ describe('an analysis whose calls are under way', () => {
     await run();
     assert.deepEqual(ai.calls.slice(0, 5).map((call) => dataOf(call).knownThemes.length), [0, 1, 2, 3, 4]);
   });
+
+  it('says that it has come as far as answers are known or finished, not as they are read', async () => {
+    const told: (number | null)[] = [];
+    let prepared = 0;
+    const { add, run } = await scene.openSurvey({
+      type: 'sentiment', batchSize: 10, batchesAtOnce: 2,
+      anonymiseAll: async (texts) => ((prepared += 1), [...texts]),
+      store: { touch: async (_, progress) => (told.push(progress), true) },
+    });
+    await add(answersOf(20));
+    let answer = (): void => undefined;
+    ai.holdUntil = new Promise<void>((resolve) => (answer = resolve));
+    const first = run();
+    await eventually(() => assert.deepEqual([ai.calls.length, prepared], [2, 2]));
+    for (let turns = 0; turns < 200; turns += 1) await turn();
+    assert.deepEqual(told, [], 'nothing is answered yet');
+    answer();
+    await first;
+    assert.equal(told[0], 0.5);
+    told.length = 0;
+    await add(answersOf(20).map((text) => `new ${text}`));
+    ai.holdUntil = new Promise<void>((resolve) => (answer = resolve));
+    const second = run();
+    await eventually(() => assert.deepEqual([ai.calls.length, told], [2, [0.5]]));
+    answer();
+    await second;
+    assert.ok(told.every((progress) => progress !== null && progress >= 0.5 && progress <= 0.99), JSON.stringify(told));
+  });
 });

@@ -11,6 +11,7 @@ import { eachInFlight } from './flights.ts';
 import { freshBatches, type FreshBatch, type FreshBatchesDeps, type Walk } from './fresh-batches.ts';
 import { openKnownThemes, type KnownThemes } from './known-themes.ts';
 import { mergeThemes, type MergeDeps } from './merge-themes.ts';
+import { createProgress } from './progress.ts';
 import { sentAnswers, type SentAnswersDeps } from './sent-answers.ts';
 
 export interface AnalyseDeps extends Omit<FreshBatchesDeps, 'store'> {
@@ -30,8 +31,6 @@ export interface Analysis {
   provider: Provider;
   signal: AbortSignal;
 }
-
-const tellEveryMs = 250;
 
 /** A batch that only has to be sent. */
 interface ReadyBatch extends FreshBatch {
@@ -54,33 +53,21 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Co
   const { store, batchesAtOnce, batchDelayMs } = deps;
   const { job, type, survey, signal } = analysis;
   const known = type === 'themes' ? await openKnownThemes(store, job) : undefined;
-  const reach = progressOf(store, job);
-  await eachInFlight((own) => ahead(readyBatches(deps, { job, survey, signal: own, reach }), batchesAtOnce), { atOnce: batchesAtOnce, delayMs: batchDelayMs, signal }, {
+  const advance = createProgress(deps, job);
+  await eachInFlight((own) => ahead(readyBatches(deps, { job, survey, signal: own, advance }), batchesAtOnce), { atOnce: batchesAtOnce, delayMs: batchDelayMs, signal }, {
     async call(batch, own) {
       const { noted, ...reply } = await send(deps, { ...analysis, signal: own }, { batch, known });
       await Promise.all([noted, pastOutages(() => save(deps, job, reply))]);
       return batch;
     },
-    async finish({ answers, walked }) {
+    async finish({ answers, share }) {
       await store.dropErased(answers.map(({ responseId }) => responseId));
-      await reach(walked);
+      await advance(share);
     },
   });
   await store.dropUnseen(job, job.id);
   if (type === 'themes') await mergeThemes(deps, analysis);
   return type === 'summary' ? conclude(deps, analysis) : null;
-}
-
-/** Tells how far the job is, some times a second; never that it is less far than before. */
-function progressOf(store: Pick<AiStore, 'touch'>, job: SurveyJob): Walk['reach'] {
-  let [furthest, toldAt] = [0, -Infinity];
-  return async (share) => {
-    furthest = Math.max(furthest, Math.min(0.99, share));
-    const now = performance.now();
-    if (now - toldAt < tellEveryMs) return;
-    toldAt = now;
-    await store.touch(job, furthest);
-  };
 }
 
 async function* readyBatches(deps: AnalyseDeps, walk: Walk): AsyncGenerator<ReadyBatch, void> {

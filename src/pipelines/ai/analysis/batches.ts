@@ -8,16 +8,16 @@ export const longestAnswer = 8000;
  * Gathers answers into batches of `batchSize`, or of as many as one call can hold. `add` gives a batch whenever one is full,
  * `rest` what is left.
  */
-export function createBatches(batchSize: number) {
-  let batch: OpenAnswer[] = [];
+export function createBatches<Answer extends Pick<OpenAnswer, 'text'>>(batchSize: number) {
+  let batch: Answer[] = [];
   let characters = 0;
-  const take = (): OpenAnswer[] => {
+  const take = (): Answer[] => {
     const taken = batch;
     [batch, characters] = [[], 0];
     return taken;
   };
   return {
-    add(answer: OpenAnswer): OpenAnswer[] | undefined {
+    add(answer: Answer): Answer[] | undefined {
       const length = Math.min(answer.text.length, longestAnswer);
       const full = batch.length > 0 && (batch.length >= batchSize || characters + length > mostText) ? take() : undefined;
       batch.push(answer);

@@ -14,14 +14,19 @@ export interface Walk {
   job: SurveyJob;
   survey: SurveyWithQuestions;
   signal: AbortSignal;
-  /** Takes how far it is, 0 to 1, where nothing of what was met is in a batch any more. */
-  reach(share: number): Promise<unknown>;
+  /** Takes each share of the survey, 0 to 1, in which nothing is fresh. */
+  advance(share: number): Promise<unknown>;
 }
 
 export interface FreshBatch {
   answers: readonly OpenAnswer[];
-  /** How far the walk was when it was full, 0 to 1. */
-  walked: number;
+  /** How much of the survey needs nothing any more when it is finished, 0 to 1. */
+  share: number;
+}
+
+interface FreshAnswer extends OpenAnswer {
+  /** Of the survey: answers share it as its responses do. */
+  share: number;
 }
 
 /** Answers that are looked up at once: so many, or so many characters of them. */
@@ -29,22 +34,22 @@ const lookedUpAtOnce = 1000;
 const mostLookedUpText = 1_000_000;
 
 /** Walks all responses, in flat memory: what nothing is known of yet, in full batches. */
-export async function* freshBatches({ store, responses, batchSize }: FreshBatchesDeps, { job, survey, signal, reach }: Walk): AsyncGenerator<FreshBatch, void> {
+export async function* freshBatches({ store, responses, batchSize }: FreshBatchesDeps, { job, survey, signal, advance }: Walk): AsyncGenerator<FreshBatch, void> {
   const read = openAnswerReader(survey);
   const total = Math.max(1, (await responses.countOf([survey.id])).get(survey.id)?.total ?? 1);
-  const batches = createBatches(batchSize);
+  const batches = createBatches<FreshAnswer>(batchSize);
   let [met, characters] = [0, 0];
   let waiting: OpenAnswer[] = [];
   async function* look(): AsyncGenerator<FreshBatch> {
-    const looked = waiting;
-    const before = met - new Set(looked.map(({ responseId }) => responseId)).size;
-    [waiting, characters] = [[], 0];
+    const [looked, walked] = [waiting, met / total];
+    [waiting, met, characters] = [[], 0, 0];
     const fresh = await unknownOf(store, job, looked);
-    for (const [index, answer] of fresh.entries()) {
-      const answers = batches.add(answer);
-      if (answers) yield { answers, walked: (before + ((met - before) * index) / fresh.length) / total };
+    const share = walked / Math.max(1, looked.length);
+    await advance(looked.length === 0 ? walked : share * (looked.length - fresh.length));
+    for (const answer of fresh) {
+      const full = batches.add({ ...answer, share });
+      if (full) yield batchOf(full);
     }
-    await reach(met / total);
   }
   for await (const record of responses.stream({ surveyId: survey.id }, { codeColumns: survey.slotCounts.codes })) {
     signal.throwIfAborted();
@@ -56,9 +61,11 @@ export async function* freshBatches({ store, responses, batchSize }: FreshBatche
     if (waiting.length >= lookedUpAtOnce || characters >= mostLookedUpText) yield* look();
   }
   yield* look();
-  const answers = batches.rest();
-  if (answers.length > 0) yield { answers, walked: 1 };
+  const rest = batches.rest();
+  if (rest.length > 0) yield batchOf(rest);
 }
+
+const batchOf = (answers: readonly FreshAnswer[]): FreshBatch => ({ answers, share: answers.reduce((sum, { share }) => sum + share, 0) });
 
 async function unknownOf(store: FreshBatchesDeps['store'], job: SurveyJob, answers: readonly OpenAnswer[]): Promise<OpenAnswer[]> {
   if (answers.length === 0) return [];
