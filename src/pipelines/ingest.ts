@@ -3,6 +3,7 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Shard } from '../stores/redis/shards.ts';
 import { UnknownEntry, type Manifest, type Ownership, type Stream, type StreamEntry } from '../stores/redis/stream.ts';
+import { createPauses } from './pauses.ts';
 import { createTail, type Tail } from './tail.ts';
 
 /** The part of the response store that ingest needs: stores a batch once a token, or says how it failed. */
@@ -55,12 +56,7 @@ class Fenced extends Error {}
  */
 export function createIngest(deps: IngestDeps) {
   let isStopping = false;
-  let wake: () => void = () => undefined;
-  const stopped = new Promise<void>((resolve) => (wake = resolve));
-  const pause = (ms: number) => {
-    let timer: NodeJS.Timeout | undefined;
-    return Promise.race([new Promise<void>((resolve) => (timer = setTimeout(resolve, ms))), stopped]).finally(() => clearTimeout(timer));
-  };
+  const { pause, end: endPauses } = createPauses();
   let loops: Promise<void>[] = [];
 
   const run = async (shard: Shard): Promise<void> => {
@@ -207,7 +203,7 @@ export function createIngest(deps: IngestDeps) {
     /** Lets the batch at hand end, gives the shards up. */
     async stop(): Promise<void> {
       isStopping = true;
-      wake();
+      endPauses();
       clearInterval(watch);
       await Promise.all(loops);
     },
