@@ -7,12 +7,13 @@ import { machineLine, option } from './support/machine.ts';
 import { startBenchService, type BenchService } from './support/service.ts';
 
 /**
- * What the service holds: the memory of its main process, minute by minute at full load with 64 connections, and that of a survey that
- * nobody asks for. `--minutes N` (default 10; the first is for warming up and is not judged), `--connections N`, `--actors N` (10,000).
+ * What the service holds: the memory of its main process, minute by minute at full load with 64 connections while an analyst reads statistics
+ * and crosstabs of another survey some times a second, and that of a survey that nobody asks for. `--minutes N` (default 10; the first is for warming up and is not judged), `--connections N`, `--actors N` (10,000).
  */
 const minutes = option('minutes', 10);
 const connections = option('connections', 64);
 const slices = 12;
+const readEveryMs = 200;
 const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
 chmodSync(dataDir, 0o711);
 
@@ -27,7 +28,7 @@ console.log(machineLine());
 const sizes = [await weighActors(option('actors', 10_000), 0), await weighActors(option('actors', 10_000), 10)];
 for (const { questions, busyBytes, idleBytes } of sizes)
   console.log(`a survey with ${questions} questions: ${(idleBytes / 1024).toFixed(1)} KiB idle (wanted ≤ 10), ${(busyBytes / 1024).toFixed(1)} KiB while it takes submissions`);
-const service = await startBenchService(dataDir);
+const service = await startBenchService(dataDir, { RATE_LIMIT_API: '1000000' });
 try {
   await watch(service);
 } finally {
@@ -38,6 +39,7 @@ try {
 async function watch(ours: BenchService): Promise<void> {
   const survey = await ours.makeSurvey({ quota: 2_000_000_000 });
   const request = postBytes(`/api/v1/responses/surveys/${survey.id}/submit`, JSON.stringify({ answers: survey.answers }));
+  const analyst = await startAnalyst(ours);
   const seen: Minute[] = [];
   let accepted = 0;
   for (let minute = 1; minute <= minutes; minute += 1) {
@@ -54,15 +56,38 @@ async function watch(ours: BenchService): Promise<void> {
     seen.push(found);
     console.log(`minute ${String(minute).padStart(2)}  RSS ${found.rssMiB.toFixed(0).padStart(5)} MiB  heap ${found.heapMiB.toFixed(0).padStart(4)} MiB  ${found.perSecond.toFixed(0).padStart(6)}/s  ${found.errors} errors`);
   }
+  const reads = await analyst.stop();
   const stored = await ours.waitForStored(survey.id, accepted);
   const judged = seen.slice(1).map(({ rssMiB }) => rssMiB);
   const middle = judged.toSorted((one, other) => one - other)[Math.floor(judged.length / 2)] ?? Number.NaN;
   const spread = Math.max(...judged.map((rss) => Math.abs(rss / middle - 1)));
-  console.log(`RSS from the second minute on stays within ±${(spread * 100).toFixed(1)} % of ${middle.toFixed(0)} MiB (wanted ±10 %): ${spread <= 0.1 ? 'flat' : 'NOT flat'} · accepted ${accepted} · stored ${stored}`);
+  console.log(`RSS from the second minute on stays within ±${(spread * 100).toFixed(1)} % of ${middle.toFixed(0)} MiB (wanted ±10 %): ${spread <= 0.1 ? 'flat' : 'NOT flat'} · accepted ${accepted} · stored ${stored} · ${reads} reads`);
   console.log(JSON.stringify({
     bench: 'memory', minutes, rssMiB: seen.map(({ rssMiB }) => Math.round(rssMiB)), heapMiB: seen.map(({ heapMiB }) => Math.round(heapMiB)), spread: Math.round(spread * 1000) / 1000,
-    ours: Math.round(seen.reduce((sum, { perSecond }) => sum + perSecond, 0) / seen.length), errors: seen.reduce((sum, { errors }) => sum + errors, 0), accepted, stored, actors: sizes,
+    ours: Math.round(seen.reduce((sum, { perSecond }) => sum + perSecond, 0) / seen.length), errors: seen.reduce((sum, { errors }) => sum + errors, 0), accepted, stored, reads, actors: sizes,
   }));
+}
+
+/** Reads the statistics and a crosstab of a small survey again and again. */
+async function startAnalyst({ client, makeSurvey }: BenchService): Promise<{ stop(): Promise<number> }> {
+  const { id, answers, questions: [first, second] } = await makeSurvey({ quota: 1000 });
+  for (let n = 0; n < 20; n += 1) await client.submit(id, { answers });
+  let [reads, isOver] = [0, false];
+  const work = (async () => {
+    while (!isOver) {
+      await client.get(`/analytics/surveys/${id}`);
+      await client.post(`/analytics/surveys/${id}/crosstab`, { questionId1: first?.id, questionId2: second?.id });
+      reads += 2;
+      await new Promise((resolve) => setTimeout(resolve, readEveryMs));
+    }
+  })();
+  return {
+    stop: async () => {
+      isOver = true;
+      await work;
+      return reads;
+    },
+  };
 }
 
 async function memoryOf({ port }: BenchService): Promise<{ rssBytes: number; heapBytes: number }> {
