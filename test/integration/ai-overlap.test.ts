@@ -172,4 +172,31 @@ describe('an analysis whose calls are under way', () => {
     await second;
     assert.ok(told.every((progress) => progress !== null && progress >= 0.5 && progress <= 0.99), JSON.stringify(told));
   });
+
+  it('goes on where the database was away for whatever it looks up and clears away, and where nobody can be told how far it is', async () => {
+    const real = createAiStore(scene.postgres.sql);
+    const missed = new Set<string>();
+    const onceAway = <Given extends unknown[], Result>(name: string, step: (...given: Given) => Promise<Result>) => async (...given: Given): Promise<Result> => {
+      if (missed.has(name)) return step(...given);
+      missed.add(name);
+      throw away();
+    };
+    const { add, run, id } = await scene.openSurvey({
+      type: 'themes', batchSize: 10,
+      store: {
+        digests: onceAway('digests', real.digests), seen: onceAway('seen', real.seen), themeCounts: onceAway('themeCounts', real.themeCounts),
+        dropErased: onceAway('dropErased', real.dropErased), dropUnseen: onceAway('dropUnseen', real.dropUnseen),
+        touch: async () => {
+          missed.add('touch');
+          throw away();
+        },
+      },
+    });
+    ai.answer = (call) => ('same' in call.schema.properties ? { same: [] } : { answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral', themes: ['Topic'] })) });
+    await add(answersOf(20));
+    await run();
+    assert.deepEqual([...missed].sort(), ['digests', 'dropErased', 'dropUnseen', 'seen', 'themeCounts', 'touch']);
+    assert.deepEqual(ai.calls.slice(0, 2).flatMap(textsOf), answersOf(20));
+    assert.equal(await storedOf(id), 20);
+  });
 });

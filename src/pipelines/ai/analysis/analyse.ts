@@ -52,7 +52,7 @@ interface Reply extends Pick<FreshBatch, 'answers'> {
 export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Conclusion | null> {
   const { store, batchesAtOnce, batchDelayMs } = deps;
   const { job, type, survey, signal } = analysis;
-  const known = type === 'themes' ? await openKnownThemes(store, job) : undefined;
+  const known = type === 'themes' ? await pastOutages(() => openKnownThemes(store, job)) : undefined;
   const advance = createProgress(deps, job);
   await eachInFlight((own) => ahead(readyBatches(deps, { job, survey, signal: own, advance }), batchesAtOnce), { atOnce: batchesAtOnce, delayMs: batchDelayMs, signal }, {
     async call(batch, own) {
@@ -61,11 +61,11 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Co
       return batch;
     },
     async finish({ answers, share }) {
-      await store.dropErased(answers.map(({ responseId }) => responseId));
+      await pastOutages(() => store.dropErased(answers.map(({ responseId }) => responseId)));
       await advance(share);
     },
   });
-  await store.dropUnseen(job, job.id);
+  await pastOutages(() => store.dropUnseen(job, job.id));
   if (type === 'themes') await mergeThemes(deps, analysis);
   return type === 'summary' ? conclude(deps, analysis) : null;
 }

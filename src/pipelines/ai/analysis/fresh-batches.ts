@@ -1,6 +1,7 @@
 import type { SurveyWithQuestions } from '../../../domain/survey.ts';
 import type { ResponseStore } from '../../../stores/clickhouse/responses.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai.ts';
+import { pastOutages } from '../../../stores/postgres/client.ts';
 import { createBatches } from './batches.ts';
 import { openAnswerReader, type OpenAnswer } from './open-answers.ts';
 
@@ -69,8 +70,8 @@ const batchOf = (answers: readonly FreshAnswer[]): FreshBatch => ({ answers, sha
 
 async function unknownOf(store: FreshBatchesDeps['store'], job: SurveyJob, answers: readonly OpenAnswer[]): Promise<OpenAnswer[]> {
   if (answers.length === 0) return [];
-  const digests = await store.digests(job, [...new Set(answers.map(({ responseId }) => responseId))]);
+  const digests = await pastOutages(() => store.digests(job, [...new Set(answers.map(({ responseId }) => responseId))]));
   const isKnown = ({ responseId, questionId, digest }: OpenAnswer) => digests.get(`${responseId} ${questionId}`)?.equals(digest) ?? false;
-  await store.seen(job, job.id, answers.filter(isKnown).map(({ responseId, questionId }) => `${responseId} ${questionId}`));
+  await pastOutages(() => store.seen(job, job.id, answers.filter(isKnown).map(({ responseId, questionId }) => `${responseId} ${questionId}`)));
   return answers.filter((answer) => !isKnown(answer));
 }
