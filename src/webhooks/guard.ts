@@ -73,12 +73,13 @@ const maxLength = 2048;
 const innerNames = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|test|invalid|onion|home\.arpa|localdomain)$/;
 
 function refusalOfText(text: string, isPrivateAllowed: boolean): string | undefined {
-  if (text.length > maxLength) return `must have at most ${maxLength} characters`;
   // The parser would drop tabs and line breaks and turn backslashes: what was written must be what is used.
   if (/[\u0000-\u0020\u007f-\u009f\\\u2028\u2029]/.test(text)) return 'must not contain spaces, control characters or backslashes';
   if (!URL.canParse(text)) return 'must be a URL';
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must start with https:// or http://';
+  // What is kept, called and looked at again at every sending has nine characters for one of Chinese.
+  if (text.length > maxLength || canonicalUrl(text).length > maxLength) return `must have at most ${maxLength} characters, percent-encoded`;
   if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text)) return 'must not contain a user name or password';
   if (isPrivateAllowed) return undefined;
   if (url.port !== '' && url.port !== '80' && url.port !== '443') return 'must use port 80 or 443';

@@ -52,6 +52,23 @@ describe('the address of a webhook', () => {
   });
 });
 
+describe('the address of a webhook in its longest form', () => {
+  const events = ['quota.reached'];
+  const chinese = (count: number) => `https://e.example/${'漢'.repeat(count)}`;
+
+  it('may be as long as what can be sent, at both of its ways in', async () => {
+    // 18 characters, and nine for each of the Chinese ones.
+    const hook = await admin.create('/webhooks', { url: chinese(225), events });
+    assert.equal(hook.url.length, 2043);
+    for (const [method, path] of [['POST', '/webhooks'], ['PUT', `/webhooks/${hook.id}`]] as const)
+      for (const url of [chinese(226), chinese(700)]) {
+        const reply = await admin.call(method, path, { body: { url, events } });
+        assert.deepEqual([reply.status, reply.body.details], [400, [{ path: 'url', message: 'must have at most 2048 characters, percent-encoded' }]]);
+      }
+    assert.equal((await admin.get(`/webhooks/${hook.id}`)).url, hook.url);
+  });
+});
+
 describe('a respondent', () => {
   it('has a name that can be erased by it, or none', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch', status: 'ACTIVE' });

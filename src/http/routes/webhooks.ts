@@ -19,7 +19,7 @@ import { webhookEventSchema, webhookSchema, webhookWithSecretSchema } from '../s
 export interface WebhookRoutesDeps {
   webhooks: Pick<WebhookStore, 'find' | 'list' | 'create' | 'save' | 'rotate' | 'remove'>;
   access: Pick<SurveyAccess, 'find' | 'rightOf'>;
-  guard: Pick<Guard, 'check'>;
+  guard: Pick<Guard, 'refusalOf' | 'check'>;
   secrets: Pick<Secrets, 'seal'>;
   audit: Pick<Audit, 'record'>;
   now(): number;
@@ -30,7 +30,7 @@ const fiveDaysSeconds = 432_000;
 const oldSecretMs = 86_400_000;
 
 const fields = {
-  url: z.string().min(1).max(2048).describe('Kept as it is called: the host in ASCII and lower case, without the port that is usual'),
+  url: z.string().min(1).max(2048).describe('Kept as it is called: the host in ASCII and lower case, without the port that is usual, the rest percent-encoded. So it may have 2048 characters at most'),
   events: z.array(webhookEventSchema).min(1).max(20).transform((events) => [...new Set(events)]),
   surveyId: namedIdSchema.nullable(),
   description: z.string().max(1000).nullable(),
@@ -80,8 +80,9 @@ function createRoute(deps: WebhookRoutesDeps): DescribedRoute {
     description: 'The reply holds `secret`, which is not shown again. Without `surveyId` the endpoint hears of all surveys that its owner may see.',
     body: newWebhookBody, reply: webhookWithSecretSchema, replyStatus: 201,
     handle: async ({ body, principal }) => {
-      await assertAllowed(deps, principal, body);
-      const { batch, ...rest } = { ...body, url: canonicalUrl(body.url) };
+      const url = await allowedUrl(deps.guard, body.url);
+      await assertSurveyAllowed(deps, principal, body.surveyId);
+      const { batch, ...rest } = { ...body, url };
       const [id, secret, at] = [newId(), makeSecret(), new Date(now())];
       const webhook: Webhook = {
         ...rest, id, ownerId: principal.userId, madeAs: scopeOf(principal), isBatch: batch, secretSealed: secrets.seal(secret, secretContext(id)), oldSecrets: [],
@@ -113,8 +114,9 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
     handle: async (call) => {
       const { body, principal } = call;
       const before = await webhookOf(call, webhooks);
-      await assertAllowed(deps, principal, body);
-      const { batch, ...changes } = Object.fromEntries(Object.entries({ ...body, url: body.url && canonicalUrl(body.url) }).filter(([, value]) => value !== undefined)) as typeof body;
+      const url = body.url === undefined ? undefined : await allowedUrl(deps.guard, body.url);
+      await assertSurveyAllowed(deps, principal, body.surveyId);
+      const { batch, ...changes } = Object.fromEntries(Object.entries({ ...body, url }).filter(([, value]) => value !== undefined)) as typeof body;
       const madeAs = isRoleWithin(before.madeAs, scopeOf(principal)) ? before.madeAs : scopeOf(principal);
       const after = { ...before, ...changes, madeAs, isBatch: batch ?? before.isBatch, updatedAt: new Date(now()) } as Webhook;
       if (!(await webhooks.save(after))) throw notFound('webhook');
@@ -172,9 +174,18 @@ function rotateRoute({ webhooks, secrets, audit, now }: WebhookRoutesDeps): Rout
 /** An ADMIN's endpoint may hear of everything, that of a lesser caller only of what its owner has or was given. */
 const scopeOf = ({ role }: Principal): Webhook['madeAs'] => (role === 'ADMIN' ? 'ADMIN' : 'EDITOR');
 
-async function assertAllowed({ access, guard }: WebhookRoutesDeps, principal: Principal, { url, surveyId }: { url?: string | undefined; surveyId?: string | null | undefined }): Promise<void> {
-  const refusal = url === undefined ? undefined : await guard.check(url);
-  if (refusal !== undefined) throw validationProblem([{ path: 'url', message: refusal }]);
+/** The address as it is kept; it is that which must pass, now as at every sending. */
+async function allowedUrl(guard: WebhookRoutesDeps['guard'], text: string): Promise<string> {
+  const refuse = (message: string | undefined): void => {
+    if (message !== undefined) throw validationProblem([{ path: 'url', message }]);
+  };
+  refuse(guard.refusalOf(text));
+  const url = canonicalUrl(text);
+  refuse(await guard.check(url));
+  return url;
+}
+
+async function assertSurveyAllowed({ access }: Pick<WebhookRoutesDeps, 'access'>, principal: Principal, surveyId: string | null | undefined): Promise<void> {
   if (surveyId === undefined || surveyId === null) return;
   const survey = isId(surveyId) ? await access.find('surveyId', surveyId) : undefined;
   const right = survey && (await access.rightOf(principal, survey));
