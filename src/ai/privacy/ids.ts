@@ -1,4 +1,5 @@
 import { asLatin } from './text/lookalikes.ts';
+import { isTimeStamp } from './numbers/clock-times.ts';
 import { byPattern, type Finder } from './spans.ts';
 
 const edge = '(?<![A-Za-z0-9])';
@@ -29,12 +30,14 @@ const national = [
 const findNational = byPattern('ID', pattern(national, 'gi'), (match) => !/^\d+[a-z]{1,3}$/i.test(match) || /^\d{8}[a-z]$/i.test(match));
 /** With gaps only in capitals. */
 const findSpaced = byPattern('ID', pattern(['[A-Z]{2}(?:[ .-]?\\d{2}){3}[ .-]?[A-D]', '[A-Z]{3} [A-Z]{3} \\d{2}[A-Z]\\d{2} [A-Z]\\d{3}[A-Z]', '[12] \\d{2} \\d{2} 2[AB] \\d{3} \\d{3}(?: \\d{2})?'], 'g'));
+/** Those of Britain in small letters too, where the two letters are no word before a row of numbers. */
+const findSpacedBritish = byPattern('ID', pattern(['(?!a[mnst]|b[ey]|e[lnrst]|[hjlnt][ae]|c[am]|k[gm]|m[aelmy]|nr|o[knr]|p[aem]|s[aet]|we|ya|z[ae])[a-ceghj-prstw-z][a-ceghj-nprstw-z](?:[ .-]\\d{2}){3}[ .-]?[a-d]'], 'gi'));
 /** Words of letters and at least six digits: passports, customer numbers, tokens. A number with its unit is none. */
-const findTokens = byPattern('ID', new RegExp(`${edge}[A-Za-z0-9]{7,}${end}`, 'g'), (word) => /[A-Za-z]/.test(word) && word.replace(/\D/g, '').length >= 6 && !/^(?:\d{1,6}[A-Za-z]{1,3}|\d{1,5}(?:x\d{1,5}){1,3}[a-z]{0,2}|[A-Za-z]{1,2}(?:19|20)\d{6}|(?:19|20)\d{6}T\d{4,6}Z?)$/.test(word));
+const findTokens = byPattern('ID', new RegExp(`${edge}[A-Za-z0-9]{7,}${end}`, 'g'), (word) => /[A-Za-z]/.test(word) && word.replace(/\D/g, '').length >= 6 && !/^(?:\d{1,6}[A-Za-z]{1,3}|\d{1,5}(?:x\d{1,5}){1,3}[a-z]{0,2})$/.test(word) && !isTimeStamp(word));
 
 export const findDevices: Finder = (text) => findRandom(asLatin(text));
 
 export const findIds: Finder = (text) => {
   const plain = asLatin(text);
-  return [...findNational(plain), ...findSpaced(plain), ...findTokens(plain)];
+  return [...findNational(plain), ...findSpaced(plain), ...findSpacedBritish(plain), ...findTokens(plain)];
 };

@@ -5,7 +5,7 @@ const dot = '(?:\\s?\\.\\s?| ?[([{<](?:\\.|dot|punkt|punto|ponto|point|точк�
 const octet = '(?:25[0-5]|2[0-4]\\d|[01]?\\d?\\d)(?!\\d)';
 /** A zone, a port, or the length of a network's prefix. */
 const behind = '(?:%[\\w.-]{1,15})?(?:\\]?:\\d{1,5}(?!\\d))?(?:/\\d{1,3}(?!\\d))?';
-const findIpv4 = byPattern('IP', new RegExp(`(?<!\\d|\\d\\)|\\d\\)?\\s?\\.\\s?|[+0]\\d{1,4} )${octet}(?:${dot}${octet}){3}(?!\\s?\\.\\s?\\d)${behind}`, 'gi'));
+const findIpv4 = byPattern('IP', new RegExp(`(?<!\\d|\\d\\)|\\d\\)?\\s?\\.\\s?|[+0]\\d{1,4} (?=\\d{2,3}(?:\\.\\d{2,3}){3}))${octet}(?:${dot}${octet}){3}(?!\\s?\\.\\s?\\d)${behind}`, 'gi'));
 
 const ipv6Like = /[0-9a-f:][0-9a-f:.]+/gi;
 const ipv6Behind = new RegExp(behind, 'iy');

@@ -38,6 +38,7 @@ function readPercent(text: string, at: number): Escaped | undefined {
   const first = Number.parseInt(run.slice(1, 3), 16);
   const units = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
   if (units === 0 || run.length < units * 3) return undefined;
+  if (units === 1 && (isControl(first) || isPercentage(text, at, first))) return undefined;
   try {
     const character = decodeURIComponent(run.slice(0, units * 3));
     return { character: /[\s\0<>"']/.test(character) ? '_' : character, length: units * 3 };
@@ -46,11 +47,19 @@ function readPercent(text: string, at: number): Escaped | undefined {
   }
 }
 
+/** "100%21234567": digits on both sides, and what they would stand for is no part of a number. */
+function isPercentage(text: string, at: number, code: number): boolean {
+  return /\d/.test(text.charAt(at - 1)) && /^%\d{7}/.test(text.slice(at, at + 8)) && !/[\d\s()+\-./:_,@]/.test(String.fromCharCode(code));
+}
+
+/** Nobody writes these: their codes are the digits of a number. A tab and line breaks keep words apart. */
+const isControl = (code: number): boolean => (code < 0x20 && code !== 9 && code !== 10 && code !== 13) || code === 0x7f;
+
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {
   pattern.lastIndex = at;
   return pattern.exec(text) ?? undefined;
 }
 
 function byCode(code: number, length: number): Escaped | undefined {
-  return code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? { character: String.fromCodePoint(code), length } : undefined;
+  return !isControl(code) && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? { character: String.fromCodePoint(code), length } : undefined;
 }

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createAnonymiser } from '../../src/ai/anonymise.ts';
+
+const masked = (text: string): string => createAnonymiser(() => [])(text);
+
+describe('the anonymiser and codes', () => {
+  it('takes no digits of a number for the code of a control character', () => {
+    for (const text of ['100%12345678', '100\\x12345678', '50%09876543', '10%7F1234567', '100%21234567', '5&#18;3456789']) assert.doesNotMatch(masked(text), /\d{4}/, `${text}: ${masked(text)}`);
+    assert.doesNotMatch(masked('mine%09xq@example.org'), /xq|@/);
+  });
+
+  it('hides a letter and a date’s digits as a whole, but no time stamp', () => {
+    assert.equal(masked('K19850304 is my passport'), '[ID_1] is my passport');
+    assert.equal(masked('passport no. PA20010203'), 'passport no. [ID_1]');
+    for (const text of ['20200101T1234', '20200101T123456Z', 'at 20240315T0930']) assert.equal(masked(text), text);
+    assert.equal(masked('20209901T1234'), '[ID_1]');
+  });
+
+  it('hides addresses of computers behind a number, but takes no telephone for one', () => {
+    assert.equal(masked('my ip: 01 8.8.8.8'), 'my ip: 01 [IP_1]');
+    assert.equal(masked('1) 0100 10.1.2.3'), '1) 0100 [IP_1]');
+    for (const text of ['01 23.45.67.89', '+33 1.23.45.67.89', '0171 23.45.67.89']) assert.equal(masked(text), '[PHONE_1]');
+  });
+
+  it('hides national insurance numbers in small letters, and no words beside numbers', () => {
+    for (const text of ['ab 12 34 56 c', 'ab-12-34-56-c', 'Ab 12 34 56 C', 'jg 10 30 20 a']) assert.equal(masked(text), '[ID_1]');
+    for (const text of ['at 12 10 20 a day', 'is 10 20 30 a lot', 'by 10 20 30 b', 'or 10 20 30 a', 'pm 10 20 30 a']) assert.equal(masked(text), text);
+  });
+});
