@@ -1,3 +1,4 @@
+import { isEverydayWord } from './everyday-words.ts';
 import { around, type Finder, type Span } from '../spans.ts';
 
 /** Longest piece that the library is given: its time grows faster than some texts do. */
@@ -5,12 +6,6 @@ const longestPiece = 400;
 const longestWord = 40;
 const nameTags = ['MaleName', 'FemaleName', 'FirstName', 'LastName', 'Person'];
 const title = /^(?:mrs?|ms|miss|dr|prof|sir|madam|madame|monsieur|mme|mlle|herr|frau|señora?|señorita|signora?|sra?|sig|pani?|meneer|mevrouw|senhora?)$/i;
-
-/** With a small letter these are words of some language: "dan", "ed", "lang", "cher". */
-const everydayWords = new Set(
-  ('alba amber ana angel ben blanca blanche celeste cher chuck claire clara curt dale dan dee dolores don drew ed ella ernst flora grace grant heath heather jo jung jack kay klein lang lea lee leon lou luz mark mason mia mina moe ned nick ' +
-    'noel pascal pat pia pilar rico rob rosemary sam santos serena stella sue tim tom toni vera').split(' '),
-);
 
 /**
  * Finds people by the given names, family names and sentence patterns of the library, which is made for English and knows many names of
@@ -28,7 +23,7 @@ async function load(): Promise<Finder> {
   return (text) =>
     pieces(text)
       .filter(({ piece }) => mayName(piece, isKnownName))
-      .flatMap(({ piece, at }) => people(nlp(piece).match('#Person+').json({ offset: true }), at, text));
+      .flatMap(({ piece, at }) => people(nlp(piece).match('#Person+').json({ offset: true }), text, { piece, at }));
 }
 
 /** The library's own list of words. Without it every sentence is looked at. */
@@ -49,33 +44,41 @@ function mayName(piece: string, isKnownName: (word: string) => boolean): boolean
   return false;
 }
 
-function people(found: readonly { offset?: { start: number; length: number } }[], at: number, text: string): Span[] {
+function people(found: readonly { offset?: { start: number; length: number } }[], text: string, sentence: Piece): Span[] {
   return found.flatMap(({ offset }) => {
     if (!offset) throw new Error('the library does not say where a name stands');
-    const start = at + offset.start;
-    return around({ kind: 'PERSON', start, end: start + offset.length }, text).flatMap((part) => trimmed(part, text));
+    const start = sentence.at + offset.start;
+    return around({ kind: 'PERSON', start, end: start + offset.length }, text).flatMap((part) => trimmed(part, text, sentence));
   });
 }
 
 /** Without what stands at the edges and is no part of a name: signs, and small words beside capitalised ones. */
-function trimmed({ kind, start, end }: Span, text: string): Span[] {
+function trimmed({ kind, start, end }: Span, text: string, { piece, at }: Piece): Span[] {
   const words = [...text.slice(start, end).matchAll(/[\p{L}\p{M}][\p{L}\p{M}'’-]*/gu)];
   const isCapital = (match: RegExpExecArray): boolean => /^\p{Lu}/u.test(match[0]);
   const capitals = words.some(isCapital) ? words.slice(words.findIndex(isCapital), words.findLastIndex(isCapital) + 1) : words;
   // A title alone names nobody.
   const name = capitals.slice(capitals.findIndex(({ 0: word }) => !title.test(word)));
   const [first, last] = [name[0], name.at(-1)];
-  if (!first || !last || title.test(first[0]) || (first === last && everydayWords.has(first[0]))) return [];
-  return [{ kind, start: start + first.index, end: start + last.index + last[0].length }];
+  if (!first || !last || title.test(first[0])) return [];
+  const from = start + first.index;
+  if (first === last && isEverydayWord({ word: first[0], before: text.slice(Math.max(at, from - 20), from), sentence: piece })) return [];
+  return [{ kind, start: from, end: start + last.index + last[0].length }];
+}
+
+/** A part of the text as the library gets it, and where it stands. */
+interface Piece {
+  piece: string;
+  at: number;
 }
 
 const sentenceEnd = /(?<=[\p{Ll}\p{N})]{2}[.!?]["'’]?)\s+|\n+/gu;
 
 /** Sentences, cut at spaces where they are long; runs of signs and endless words, which no name has, are blanked out. */
-function pieces(text: string): { piece: string; at: number }[] {
+function pieces(text: string): Piece[] {
   const calm = text.replaceAll('\0', ' ').replace(/[^\p{L}\p{M}\p{N}\s]{3,}|[^\s]{41,}/gu, (run) => ' '.repeat(run.length));
   const ends = [...[...calm.matchAll(sentenceEnd)].map(({ 0: space, index }) => index + space.length), calm.length];
-  const result: { piece: string; at: number }[] = [];
+  const result: Piece[] = [];
   let at = 0;
   for (const end of ends)
     while (at < end) {
