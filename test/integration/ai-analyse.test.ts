@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { createAiFindingRows } from '../../src/stores/postgres/ai-findings.ts';
 import { dataOf, openAnalysisScene, type AnalysisScene } from '../support/analysis-scene.ts';
+import { eventually } from '../support/eventually.ts';
 
 describe('an analysis of many answers', () => {
   let scene: AnalysisScene;
@@ -32,13 +34,18 @@ describe('an analysis of many answers', () => {
     it(`has ${atOnce} of its calls under way at a time where that is set, and counts all the same`, async () => {
       const { add, run, real, scope } = await scene.openSurvey({ type: 'themes', batchSize: 10, batchesAtOnce: atOnce });
       let [ended, most] = [0, 0];
-      ai.delayMs = 30;
+      let answer = (): void => undefined;
+      ai.holdUntil = new Promise<void>((resolve) => (answer = resolve));
       ai.answer = (call) => {
         most = Math.max(most, ai.calls.length - ended++);
         return 'same' in call.schema.properties ? { same: [] } : { answers: dataOf(call).answers.map(({ n, text }: any) => ({ n, sentiment: 'neutral', themes: [text.split('|')[1]] })) };
       };
       await add(Array.from({ length: 200 }, (_, n) => `answer ${n} |Topic ${'abcde'[n % 5]}${n % 2 ? '!' : ''}`));
-      await run();
+      const done = run();
+      await eventually(() => assert.equal(ai.calls.length, atOnce));
+      for (let turns = 0; turns < 200; turns += 1) await turn();
+      answer();
+      await done;
       assert.deepEqual([most, ai.calls.length], [atOnce, 21]);
       assert.deepEqual((await real.themes(scope, 10)).map(({ count }) => count), [40, 40, 40, 40, 40]);
     });
