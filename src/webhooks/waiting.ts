@@ -36,7 +36,7 @@ export function createWaiting({ deliveries, webhook, now, newId }: WaitingDeps) 
 
   const read = async (): Promise<void> => {
     const due = await deliveries.due(webhook.id, { now: new Date(now()), held: [...held], most: rowsRead });
-    ready = webhook.isBatch ? await inBatches(due, held, { deliveries, webhook, newId }) : due.map((delivery) => ({ webhookId: delivery.id, deliveries: [delivery], isBatch: false }));
+    ready = webhook.isBatch ? await inBatches(due, held, { deliveries, webhook, now, newId }) : due.map((delivery) => ({ webhookId: delivery.id, deliveries: [delivery], isBatch: false }));
     nextReady = 0;
     for (const message of ready) for (const { id } of message.deliveries) held.add(id);
   };
@@ -69,9 +69,9 @@ export function createWaiting({ deliveries, webhook, now, newId }: WaitingDeps) 
 }
 
 /** Batches of before as they were, and new ones of what is left; bound before they are sent. */
-async function inBatches(due: readonly Delivery[], held: ReadonlySet<string>, { deliveries, webhook, newId }: Omit<WaitingDeps, 'now'>): Promise<Message[]> {
+async function inBatches(due: readonly Delivery[], held: ReadonlySet<string>, { deliveries, webhook, now, newId }: WaitingDeps): Promise<Message[]> {
   const known = [...new Set(due.flatMap((delivery) => delivery.batchId ?? []))];
-  const whole = known.length === 0 ? [] : await deliveries.ofBatch(webhook.id, known);
+  const whole = known.length === 0 ? [] : await deliveries.ofBatch(webhook.id, known, new Date(now()));
   const messages = known.map((batchId) => ({ webhookId: batchId, isBatch: true, deliveries: whole.filter((delivery) => delivery.batchId === batchId && !held.has(delivery.id)) }));
   // In one order now and on every repetition, or the same webhook-id would carry another body.
   const loose = due.filter((delivery) => delivery.batchId === null).sort((one, other) => (one.id < other.id ? -1 : 1));

@@ -64,6 +64,9 @@ const columns = ['id', 'webhook_id', 'event', 'occurred_at', 'data', 'status', '
 /** Of one statement. */
 export const rowsAtOnce = 5000;
 
+/** So long a delivery waits before it is asked again whether the owner may see its survey. */
+const unseenForSeconds = 300;
+
 interface DeliveryRow {
   id: string;
   webhook_id: string;
@@ -109,18 +112,25 @@ export function createDeliveryStore(sql: Sql) {
         WHERE d.webhook_id = w.id AND (w.survey_id IS NULL OR w.survey_id = ${surveyId}) AND d.status = 'PENDING' AND d.data ->> 'surveyId' = ${surveyId}`;
     },
 
-    /** What should be sent now, the longest due first; without what the caller holds already. */
+    /** What should be sent now, the longest due first; without what the caller holds already, and what the owner may not see now. */
     due: async (webhookId: string, { now, held, most }: { now: Date; held: readonly string[]; most: number }): Promise<Delivery[]> => {
-      const rows = await sql<DeliveryRow[]>`
-        SELECT ${sql(columns.filter((name) => name !== 'attempts'))}, '[]'::jsonb AS attempts FROM webhook_deliveries
-        WHERE webhook_id = ${webhookId} AND status = 'PENDING' AND next_attempt_at <= ${now} AND id <> ALL(${held}::uuid[])
-        ORDER BY next_attempt_at LIMIT ${most}`;
-      return rows.map(deliveryOf);
+      for (;;) {
+        const rows = await sql<CheckedRow[]>`
+          SELECT ${sql(columns.filter((name) => name !== 'attempts'))}, '[]'::jsonb AS attempts, ${isUnseen(sql, webhookId)} AS is_unseen FROM webhook_deliveries d
+          WHERE webhook_id = ${webhookId} AND status = 'PENDING' AND next_attempt_at <= ${now} AND id <> ALL(${held}::uuid[])
+          ORDER BY next_attempt_at LIMIT ${most}`;
+        const seen = await putOffUnseen(sql, rows, now);
+        if (seen.length > 0 || rows.length < most) return seen.map(deliveryOf);
+      }
     },
 
-    /** All that still waits of a batch. */
-    ofBatch: async (webhookId: string, batchIds: readonly string[]): Promise<Delivery[]> =>
-      (await sql<DeliveryRow[]>`SELECT ${sql(columns)} FROM webhook_deliveries WHERE batch_id = ANY(${batchIds}::uuid[]) AND webhook_id = ${webhookId} AND status = 'PENDING' ORDER BY id`).map(deliveryOf),
+    /** All that still waits of a batch, without what the owner may not see now. */
+    ofBatch: async (webhookId: string, batchIds: readonly string[], now: Date): Promise<Delivery[]> => {
+      const rows = await sql<CheckedRow[]>`
+        SELECT ${sql(columns)}, ${isUnseen(sql, webhookId)} AS is_unseen FROM webhook_deliveries d
+        WHERE batch_id = ANY(${batchIds}::uuid[]) AND webhook_id = ${webhookId} AND status = 'PENDING' ORDER BY id`;
+      return (await putOffUnseen(sql, rows, now)).map(deliveryOf);
+    },
 
     /** Binds deliveries to one request for good, so that a repetition carries the same. */
     async bindBatch(batchId: string, ids: readonly string[]): Promise<void> {
@@ -209,6 +219,29 @@ export function createDeliveryStore(sql: Sql) {
 }
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
+
+interface CheckedRow extends DeliveryRow {
+  is_unseen: boolean;
+}
+
+/**
+ * The endpoint's owner may not see the survey of a delivery `d` any more. Who the owner is is asked once a query, and of an ADMIN's rows nothing
+ * else; of the others two primary keys. A survey that is not there, as in test events, hides nothing.
+ */
+const isUnseen = (sql: Sql, webhookId: string) => sql`
+  CASE WHEN (SELECT u.role = 'ADMIN' AND w.made_as = 'ADMIN' FROM webhooks w JOIN users u ON u.id = w.owner_id WHERE w.id = ${webhookId}) THEN false ELSE EXISTS (
+    SELECT FROM surveys s JOIN webhooks w ON w.id = ${webhookId} WHERE s.id = (d.data ->> 'surveyId')::uuid AND s.owner_id <> w.owner_id
+      AND NOT EXISTS (SELECT FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = w.owner_id)) END`;
+
+/** What must wait is put off, so that it is not looked at all the time and holds nothing up; when it goes, then not in a request that others were in. */
+async function putOffUnseen(sql: Sql, rows: readonly CheckedRow[], now: Date): Promise<CheckedRow[]> {
+  const unseen = rows.filter((row) => row.is_unseen).map(({ id }) => id);
+  if (unseen.length > 0)
+    await sql`
+      UPDATE webhook_deliveries SET next_attempt_at = greatest(next_attempt_at, ${now}::timestamptz + make_interval(secs => ${unseenForSeconds})), batch_id = NULL
+      WHERE id = ANY(${unseen}::uuid[]) AND status = 'PENDING'`;
+  return rows.filter((row) => !row.is_unseen);
+}
 
 async function insert(sql: Sql, deliveries: readonly NewDelivery[]): Promise<void> {
   const field = <T>(of: (delivery: NewDelivery) => T): T[] => deliveries.map(of);

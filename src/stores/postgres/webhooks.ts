@@ -80,10 +80,7 @@ interface WebhookRow {
 
 export function createWebhookStore(sql: Sql) {
   const silence = sql`
-    CASE WHEN NOT ${isOwnerActive(sql)} THEN ${ownerSilent} WHEN w.survey_id IS NOT NULL AND NOT EXISTS (
-      SELECT FROM surveys s JOIN users u ON u.id = w.owner_id
-      WHERE s.id = w.survey_id AND ((u.role = 'ADMIN' AND w.made_as = 'ADMIN') OR s.owner_id = u.id OR EXISTS (SELECT FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = u.id))
-    ) THEN ${ownerUninvited} END`;
+    CASE WHEN ${mayHear(sql)} THEN NULL WHEN ${isOwnerActive(sql)} THEN ${ownerUninvited} ELSE ${ownerSilent} END`;
   return {
     find: (id: string): Promise<Webhook | undefined> =>
       withPostgres(async () => {
@@ -133,22 +130,21 @@ export function createWebhookStore(sql: Sql) {
         SELECT w.id AS "webhookId", s.id AS "surveyId", w.events, w.is_batch AS "isBatch", w.max_waiting AS "maxWaiting"
         FROM webhooks w JOIN users u ON u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
         JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
-        WHERE w.is_active AND ((u.role = 'ADMIN' AND w.made_as = 'ADMIN') OR s.owner_id = u.id
-          OR EXISTS (SELECT FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = u.id))`,
+        WHERE w.is_active AND ${maySee(sql)}`,
 
-    /** Takes an endpoint for one process. Undefined while another has it, and for one that must not be sent to now: inactive, paused, or of an owner without the right. */
+    /** Takes an endpoint for one process. Undefined while another has it, and for one that must not be sent to now: inactive, paused, or of an owner who may have none or may not see its survey. */
     lease: async ({ webhookId, holder, nowMs, untilMs }: Lease): Promise<Webhook | undefined> => {
       const now = new Date(nowMs);
       const [row] = await sql<WebhookRow[]>`
-        UPDATE webhooks SET leased_by = ${holder}, leased_until = ${new Date(untilMs)}
-        WHERE id = ${webhookId} AND is_active AND ${isOwnerActive(sql)} AND (paused_until IS NULL OR paused_until <= ${now}) AND (leased_until IS NULL OR leased_until <= ${now} OR leased_by = ${holder})
+        UPDATE webhooks w SET leased_by = ${holder}, leased_until = ${new Date(untilMs)}
+        WHERE id = ${webhookId} AND is_active AND ${mayHear(sql)} AND (paused_until IS NULL OR paused_until <= ${now}) AND (leased_until IS NULL OR leased_until <= ${now} OR leased_by = ${holder})
         RETURNING *`;
       return row && webhookOf(row);
     },
 
-    /** Keeps it; false if it was lost, deleted or switched off. */
+    /** Keeps it; false if it was lost, deleted or switched off, or must not be sent to any more. */
     extend: async ({ webhookId, holder, untilMs }: Lease): Promise<boolean> =>
-      (await sql`UPDATE webhooks SET leased_until = ${new Date(untilMs)} WHERE id = ${webhookId} AND leased_by = ${holder} AND is_active`).count > 0,
+      (await sql`UPDATE webhooks w SET leased_until = ${new Date(untilMs)} WHERE id = ${webhookId} AND leased_by = ${holder} AND is_active AND ${mayHear(sql)}`).count > 0,
 
     release: async (webhookId: string, holder: string): Promise<void> =>
       void (await sql`UPDATE webhooks SET leased_by = NULL, leased_until = NULL WHERE id = ${webhookId} AND leased_by = ${holder}`),
@@ -173,7 +169,7 @@ export function createWebhookStore(sql: Sql) {
     due: async (now: Date, most: number): Promise<string[]> => {
       const rows = await sql<{ id: string }[]>`
         SELECT w.id FROM webhooks w
-        WHERE w.is_active AND ${isOwnerActive(sql)} AND (w.paused_until IS NULL OR w.paused_until <= ${now}) AND (w.leased_until IS NULL OR w.leased_until <= ${now})
+        WHERE w.is_active AND ${mayHear(sql)} AND (w.paused_until IS NULL OR w.paused_until <= ${now}) AND (w.leased_until IS NULL OR w.leased_until <= ${now})
           AND EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING' AND d.next_attempt_at <= ${now})
         LIMIT ${most}`;
       return rows.map((row) => row.id);
@@ -193,8 +189,18 @@ export function createWebhookStore(sql: Sql) {
 /** Old secrets of an endpoint that sign at once. */
 export const oldSecretsAtMost = 9;
 
-/** Nothing goes to endpoints of somebody who may not have any. */
-const isOwnerActive = (sql: Sql) => sql`EXISTS (SELECT FROM users u WHERE u.id = owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER')`;
+/** Nothing goes to endpoints `w` of somebody who may not have any. */
+const isOwnerActive = (sql: Sql) => sql`EXISTS (SELECT FROM users u WHERE u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER')`;
+
+/** The owner `u` of an endpoint `w` may see the survey `s`. Found by primary keys alone, since endpoints are asked for about every second. */
+const maySee = (sql: Sql) => sql`
+  ((u.role = 'ADMIN' AND w.made_as = 'ADMIN') OR s.owner_id = u.id OR EXISTS (SELECT FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = u.id))`;
+
+/** Nor to one for a survey that the owner may not see. One for all surveys may hear of something at least; what of, is asked of each delivery. */
+const mayHear = (sql: Sql) => sql`
+  EXISTS (
+    SELECT FROM users u WHERE u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
+      AND (w.survey_id IS NULL OR EXISTS (SELECT FROM surveys s WHERE s.id = w.survey_id AND ${maySee(sql)})))`;
 
 const ownerSilent = 'Its owner is disabled or a VIEWER: nothing is sent until that ends';
 const ownerUninvited = 'Its owner may not see the survey any more: nothing is sent until that ends';
