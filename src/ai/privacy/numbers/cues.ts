@@ -1,11 +1,15 @@
 export const phoneWords = 'tel|telephone|telefon[eo]?|téléphone|teléfono|phone|mobile|cell|handy|fax|whatsapp|signal|viber|portable|móvil|cellulare|komórka|telefoonnummer|тел|телефон|电话|手机|電話|携帯|전화|هاتف|טלפון|☎|📞|📱|📲';
-const contactWords = `${phoneWords}|my number|number is|nummer|rufnummer|numéro|número|numero|numer|номер|号码|番号|번호|رقم|מספר|नंबर|numaram|call(?![a-z])|text me|reach me|ring me|contact me|contact|kontakt|contatto|contato|contacto|erreichen|联系|連絡|연락`;
+const morePhoneWords = 'tél|tlf|tfn|puh|mob(?![a-z])|gsm|sms|wechat|skype|facetime|zalo|line id';
+const contactWords = `${phoneWords}|${morePhoneWords}|my number|number is|nummer|rufnummer|numéro|número|numero|numer|номер|号码|番号|번호|رقم|מספר|नंबर|numaram|call(?![a-z])|text me|message me|reach (?:me|us)|ring(?: me| us)?(?![a-z])|contact|kontakt|contatto|contato|contacto|erreichen|联系|連絡|연락`;
 /** Menus are none, though some languages call them cards. */
 const accountWords =
-  '(?<!gift |score ?|business )card(?![a-z])|visa|mastercard|amex|account|acct|kreditkarte|ec-karte|bankkarte|kartennummer|konto|compte|carte (?:bancaire|bleue|de crédit)|cuenta|tarjeta|carta di credito|conto|cartão|conta(?![a-z])|rekening|bankpas|creditcard|kont[oa]|numer karty|сч[её]т|карты|карта|账户|卡号|カード|口座|계좌|카드|حساب|חשבון';
-const behind = '\\.?[^\\d\\n.!?]{0,25}$';
-const contactBefore = new RegExp(`(?<![a-z])(?:${contactWords})${behind}`, 'iu');
-const accountBefore = new RegExp(`(?<![a-z])(?:${accountWords})${behind}`, 'iu');
+  '(?<!gift |score ?|business )card(?![a-z])|visa|mastercard|amex|iban|sort code|account|acct|kreditkarte|ec-karte|bankkarte|kartennummer|konto|compte|carte (?:bancaire|bleue|de crédit)|cuenta|tarjeta|carta di credito|conto|cartão|conta(?![a-z])|rekening|bankpas|creditcard|kont[oa]|numer karty|сч[её]т|карты|карта|账户|卡号|カード|口座|계좌|카드|حساب|חשבון';
+/** A full stop, a question mark or a line break right behind the word ends nothing. */
+const behind = '(?:\\s(?:no|nr|num))?[.!?]?\\s{0,3}[^\\d\\n.!?]{0,25}$';
+/** What only begins as one of them does. */
+const other = '(?!tell|telev|mobilit|cell[ao]|contou?r|accountab|signali)';
+const contactBefore = new RegExp(`(?<![a-z])${other}(?:${contactWords})${behind}`, 'iu');
+const accountBefore = new RegExp(`(?<![a-z])${other}(?:${accountWords})${behind}`, 'iu');
 /** The last word before a number that is rather counted, rated, or a time than somebody's. */
 const quiet = new RegExp(
   `(?<!\\p{L})(?:${[
