@@ -122,6 +122,22 @@ describe('an analysis whose calls are under way', () => {
     assert.equal(await storedOf(id), 60);
   });
 
+  for (const [what, step] of [['themes cannot be named', 'nameThemes'], ['findings cannot be stored', 'saveFindings']] as const)
+    it(`fails only when the call is written down whose ${what}`, async () => {
+      let write = (): void => undefined;
+      let isWritten = false;
+      const noted = new Promise<void>((resolve) => (write = () => { isWritten = true; resolve(); }));
+      const fail = async () => {
+        setTimeout(write, 200);
+        throw new Error('no room');
+      };
+      const { add, run } = await scene.openSurvey({ type: 'themes', batchSize: 10, noted, store: { [step]: fail } });
+      ai.answer = (call) => ({ answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral', themes: ['Topic'] })) });
+      await add(answersOf(5));
+      await assert.rejects(run(), /no room/);
+      assert.ok(isWritten);
+    });
+
   it('sends what was ready before a batch that cannot be made anonymous, and nothing of that one', async () => {
     const { add, run, id } = await scene.openSurvey({
       type: 'sentiment', batchSize: 10,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import type { AnalysisType, Conclusion } from '../../src/ai/analyses.ts';
 import { createOpenAi } from '../../src/ai/openai.ts';
-import type { KeptReplies } from '../../src/ai/provider.ts';
+import type { KeptReplies, Provider } from '../../src/ai/provider.ts';
 import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import type { Question, SurveyWithQuestions } from '../../src/domain/survey.ts';
 import { newId } from '../../src/ids.ts';
@@ -23,6 +23,8 @@ export interface AnalysedSurveyOptions {
   batchesAtOnce?: number;
   anonymiseAll?: AnalyseDeps['anonymiseAll'];
   kept?: KeptReplies;
+  /** Until it resolves no call is written down. */
+  noted?: Promise<void>;
   /** In place of what the store does. */
   store?: Partial<AiStore>;
 }
@@ -36,7 +38,7 @@ export async function openAnalysisScene() {
   const ai = await startAiProvider();
 
   /** A survey with one open question; `asked` counts what the store is asked for, by name. */
-  const openSurvey = async ({ type, batchSize, batchesAtOnce = 1, anonymiseAll, kept, store: replaced = {} }: AnalysedSurveyOptions) => {
+  const openSurvey = async ({ type, batchSize, batchesAtOnce = 1, anonymiseAll, kept, noted, store: replaced = {} }: AnalysedSurveyOptions) => {
     const survey = { ...blankSurvey(newId(), ownerId, Date.now()), title: 'Canteen' };
     await createSurveyStore(postgres.sql).create(survey);
     const question = { id: newId(), type: 'LONG_TEXT', text: 'What do you think?', isHidden: false, options: [], rows: [], settings: {}, slots: { codes: { '': 0 }, numbers: {}, texts: { '': 0 } } } as unknown as Question;
@@ -51,7 +53,8 @@ export async function openAnalysisScene() {
     });
     let told = 0;
     const add = (texts: string[]) => responses.store(texts.map((text) => responseLine({ surveyId: survey.id, submittedAtMs: givenStart + (told += 1), codes: [1], texts: [text] })));
-    const provider = { ...createOpenAi({ apiKey: standInKey, baseUrl: ai.env['OPENAI_BASE_URL'], models: { high: 'large', low: 'small' }, timeoutMs: 10_000, fetch }), kept };
+    const openAi = createOpenAi({ apiKey: standInKey, baseUrl: ai.env['OPENAI_BASE_URL'], models: { high: 'large', low: 'small' }, timeoutMs: 10_000, fetch });
+    const provider: Provider = { ...openAi, kept, complete: async (request) => ({ ...(await openAi.complete(request)), ...(noted && { noted }) }) };
     const run = async (): Promise<Conclusion | null> => {
       const job: SurveyJob = { id: newId(), ownerId, surveyId: survey.id, topic: `${type}/test`, request: { analysisType: type }, status: 'RUNNING', progress: 0, error: null, claim: null };
       await postgres.sql`INSERT INTO ai_jobs ${postgres.sql({ id: job.id, owner_id: ownerId, survey_id: survey.id, topic: job.topic, request: postgres.sql.json(job.request), status: 'RUNNING' })}`;

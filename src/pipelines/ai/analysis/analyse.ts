@@ -57,7 +57,8 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Co
   await eachInFlight((own) => ahead(readyBatches(deps, { job, survey, signal: own, advance }), batchesAtOnce), { atOnce: batchesAtOnce, delayMs: batchDelayMs, signal }, {
     async call(batch, own) {
       const { noted, ...reply } = await send(deps, { ...analysis, signal: own }, { batch, known });
-      await Promise.all([noted, pastOutages(() => save(deps, job, reply))]);
+      // Who is told of a failure finds the call among those that were made.
+      await take(deps, { job, known }, reply).finally(() => noted);
       return batch;
     },
     async finish({ answers, share }) {
@@ -77,12 +78,16 @@ async function* readyBatches(deps: AnalyseDeps, walk: Walk): AsyncGenerator<Read
 const themed = z.array(z.object({ themes: z.array(z.string()) }));
 const notes = z.array(z.object({ note: z.string() }));
 
-/** Themes are known by their names when this is over: the next batch is told of them. */
 async function send(deps: AnalyseDeps, { type, provider, signal }: Analysis, { batch: { sent, answers }, known }: { batch: ReadyBatch; known: KnownThemes | undefined }): Promise<Reply & { noted: Promise<unknown> }> {
   signal.throwIfAborted();
   const { value, noted } = await askAhead(provider, analyses[type](sent, known?.names() ?? []), signal);
-  if (known) await pastOutages(() => known.add(themed.parse(value)));
   return { answers, value, noted, note: type === 'summary' ? { id: deps.newId(), note: notes.parse(value)[0]?.note ?? '' } : undefined };
+}
+
+/** Themes are known by their names when this is over: the next batch is told of them. */
+async function take(deps: AnalyseDeps, { job, known }: { job: SurveyJob; known: KnownThemes | undefined }, reply: Reply): Promise<void> {
+  if (known) await pastOutages(() => known.add(themed.parse(reply.value)));
+  await pastOutages(() => save(deps, job, reply));
 }
 
 /** May be done again when it has failed. */
