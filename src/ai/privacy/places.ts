@@ -18,7 +18,7 @@ const no = '(?:[Nn][º°.o]?\\.?|[Nn]o\\.?:?|[Nn]r\\.?:?|num\\.?|д\\.?|дом|#
 const flat = '(?:,?\\s?(?:m\\.|lok\\.|корп\\.?|к\\.|стр\\.|кв\\.?|офис|apt\\.?|wohnung|daire|d:)\\s?\\d{1,4})*';
 const ending = "(?:[Ss]tra(?:ß|ss)e|[Ss]tr\\.?|gasse|allee|platz|weg|steig|damm|ufer|-[Rr]ing|straat|laan|plein|gracht|kade|singel|steeg|dreef|gatan|gata|vägen|gränd|veien|vej|vænget|stræde|(?<!Bri)gade|nkatu|ntie|utca)";
 /** What answers tell of work, traffic and seats. A way to a school or through a park is a street where a house number follows. */
-const noStreet = '(?!(?:Arbeits|Ausbildungs|Lieblings|Lade|Park|Sitz|(?:Kinder)?Spiel|Steh|Stell|Camping|Bau|Flug|Sport|Fußball|Tennis|Golf|Lager|Liege|Zelt|Kita|Krippen|Studien|Start|Fenster|Tisch|Schlaf|Rast|Heim|Schul)platz|(?:Arbeits|Heim|Hin|Her|Rück|Um|Durch|Vor|Unter|Onder|Snel|Aus|Halb|Lösungs|Bildungs|Vertriebs|Liefer)weg|Bahnsteig|Sackgasse|(?:Motor|Om|Gen|Cykel)vej)';
+const noStreet = '(?!(?:Arbeits|Ausbildungs|Lieblings|Lade|Park|Sitz|(?:Kinders|S)piel|Steh|Stell|Camping|Bau|Flug|Sport|Fußball|Tennis|Golf|Lager|Liege|Zelt|Kita|Krippen|Studien|Start|Fenster|Tisch|Schlaf|Rast|Heim|Schul)platz|(?:Arbeits|Heim|Hin|Her|Rück|Um|Durch|Vor|Unter|Onder|Snel|Aus|Halb|Lösungs|Bildungs|Vertriebs|Liefer)weg|Bahnsteig|Sackgasse|(?:Motor|Om|Gen|Cykel)vej)';
 const germanic = new RegExp(`(?<![\\p{L}.-])${noStreet}\\p{Lu}[\\p{L}.-]{1,60}?${ending}(?:,?\\s?(?:${no}\\s?)?${house})${noMeasure}`, 'gu');
 /** All of it in capitals or in small letters, where fewer words can be endings of names. */
 const anyCase = new RegExp(`(?<![\\p{L}.-])${noStreet}\\p{L}[\\p{L}.-]{2,60}?(?:stra(?:ß|ss)e|str\\.|gasse|allee|platz|weg|damm|ufer|gracht|straat|vej|vænget|(?<!bri|rene)gade)\\s(?:${no}\\s?)?${house}${noMeasure}`, 'giu');
