@@ -5,12 +5,10 @@ import { newResponseId } from '../../src/ids.ts';
 import { aroundService } from '../support/around-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import type { RunningService } from '../support/service.ts';
 
 describe('the id of a response', () => {
-  let service: RunningService;
   let admin: Client;
-  aroundService((served) => ({ service, admin } = served));
+  aroundService((served) => ({ admin } = served));
 
   async function survey(): Promise<{ id: string; answers: (score: number) => object[] }> {
     const { id } = await admin.create('/surveys', { title: 'Ids' });
