@@ -13,7 +13,7 @@ export const listener: Principal = { userId: 'u', email: 'u@example.org', role: 
 export function bareLive(members: Set<Member>, counted: (transport: 'websocket' | 'sse', change: 1 | -1) => void): EventStreamDeps {
   return {
     hub: { add: (member) => void members.add(member), remove: (member) => void members.delete(member), all: () => [...members], statusFrame: unused, surveyChanged: unused, rightsChanged: unused, jobMoved: unused, stop: unused },
-    access: { find: unused, rightOf: unused }, feed: { now: unused, read: unused, attach: unused, detach: unused, watch: unused, wake: unused, stop: unused },
+    access: { find: unused, rightOf: unused }, feed: { now: unused, handed: unused, read: unused, attach: unused, detach: unused, watch: unused, wake: unused, stop: unused },
     analytics: { join: unused, touch: unused }, statusFrame: unused, log: createLog('silent'),
     metrics: { liveSent: () => undefined, liveLagged: () => undefined, liveConnected: counted },
   };

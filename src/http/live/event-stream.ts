@@ -33,7 +33,7 @@ export function openEventStream(deps: EventStreamDeps, principal: Principal, bod
     },
     dropped: () => body.end(),
   };
-  const heart = setInterval(() => (stalledMs() > stalledAtMostMs ? body.close() : outlet.isCongested || beat()), heartbeatMs);
+  const heart = setInterval(() => (stalledMs() > stalledAtMostMs ? body.close() : outlet.isCongested || beat(session.reached())), heartbeatMs);
   deps.hub.add(member);
   deps.metrics.liveConnected('sse', 1);
   let isOpen = true;
@@ -50,7 +50,12 @@ export function openEventStream(deps: EventStreamDeps, principal: Principal, bod
 
 const lines = ({ type, text, cursor }: Frame): string => `${cursor === undefined ? '' : `id: ${cursor}\n`}event: ${type}\ndata: ${text}\n\n`;
 
-function bodyOutlet(body: OpenBody, monotonicMs: () => number): { outlet: Outlet; stalledMs(): number; beat(): void } {
+/**
+ * `beat` writes a sign of life. It moves the client's last id on to `cursor` without an event (an id without data is dispatched to nobody): where
+ * responses are rare the last one's would grow older than what can be read again.
+ */
+function bodyOutlet(body: OpenBody, monotonicMs: () => number): { outlet: Outlet; stalledMs(): number; beat(cursor: string | undefined): void } {
+  let lastId: string | undefined;
   let stalledAt: number | undefined;
   let waiting: (() => void)[] = [];
   const write = (text: string) => {
@@ -69,7 +74,10 @@ function bodyOutlet(body: OpenBody, monotonicMs: () => number): { outlet: Outlet
   });
   body.onEnd(release);
   const outlet: Outlet = {
-    write: (frames) => write(frames.map(lines).join('')),
+    write(frames) {
+      for (const { cursor } of frames) lastId = cursor ?? lastId;
+      write(frames.map(lines).join(''));
+    },
     get isCongested() {
       return stalledAt !== undefined && !body.isOver;
     },
@@ -78,5 +86,10 @@ function bodyOutlet(body: OpenBody, monotonicMs: () => number): { outlet: Outlet
     },
     room: () => (stalledAt === undefined || body.isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
   };
-  return { outlet, beat: () => write(':\n\n'), stalledMs: () => (stalledAt === undefined ? 0 : monotonicMs() - stalledAt) };
+  const beat = (cursor: string | undefined): void => {
+    const isNew = cursor !== undefined && cursor !== lastId;
+    if (isNew) lastId = cursor;
+    write(isNew ? `:\nid: ${cursor}\n\n` : ':\n\n');
+  };
+  return { outlet, beat, stalledMs: () => (stalledAt === undefined ? 0 : monotonicMs() - stalledAt) };
 }

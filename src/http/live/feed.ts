@@ -17,6 +17,8 @@ export interface FeedDeps extends EventsDeps {
 interface Tail {
   shard: Shard;
   position: LivePosition;
+  /** Everything up to here has been handed to all who had joined: what was read after it may still be on its way to them. */
+  handed: LivePosition;
   /** What ClickHouse had when it was last looked at. */
   stored: LivePosition | undefined;
   topics: Map<string, Topic>;
@@ -66,6 +68,7 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     });
     const startedAt = performance.now();
     for (const [topic, events] of batches) await handOut(topic, events);
+    tail.handed = behindEntry(last.id);
     return entries.length === entriesRead ? 0 : Math.min(restMs.most, Math.max(restMs.least, performance.now() - startedAt));
   };
 
@@ -96,6 +99,9 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
       const shard = shards.of(surveyId);
       return tails.get(shard.index)?.position ?? (await stream.span(shard)).newest;
     },
+
+    /** Who has joined, and has set nothing aside, has had everything up to here. Undefined where nobody listens. */
+    handed: (surveyId: string): LivePosition | undefined => tails.get(shards.of(surveyId).index)?.handed,
 
     read: (surveyId: string, after: LivePosition): Promise<Page> => past.read(shards.of(surveyId), surveyId, after),
 
@@ -132,7 +138,7 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     const shard = shards.of(surveyId);
     const known = tails.get(shard.index);
     if (known) return known;
-    const tail: Tail = { shard, position: from, stored: undefined, topics: new Map(), wake: () => undefined };
+    const tail: Tail = { shard, position: from, handed: from, stored: undefined, topics: new Map(), wake: () => undefined };
     tails.set(shard.index, tail);
     // Starts after the caller has joined.
     queueMicrotask(() => void follow(tail));

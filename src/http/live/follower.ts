@@ -27,6 +27,9 @@ export function createFollower({ feed, outlet, lagged, missed, sent, log }: Foll
   let position = from;
   let setAside = 0;
   let isOver = false;
+  let isJoined = false;
+
+  const join = (): boolean => (isJoined = feed.attach(surveyId, deliver, position));
 
   const send = (events: readonly LiveEvent[]): void => {
     const last = events.at(-1);
@@ -62,6 +65,7 @@ export function createFollower({ feed, outlet, lagged, missed, sent, log }: Foll
   const recover = async (): Promise<void> => {
     await outlet.room();
     feed.detach(surveyId, deliver);
+    isJoined = false;
     if (isOver || outlet.isOver) return;
     lagged(surveyId, setAside);
     setAside = 0;
@@ -78,7 +82,7 @@ export function createFollower({ feed, outlet, lagged, missed, sent, log }: Foll
         if (outlet.isCongested || !sendPage(page)) continue;
         position = page.end;
         // Joined at once, before anything else can run: the feed hands on what comes behind.
-        if (page.isLast && feed.attach(surveyId, deliver, position)) return;
+        if (page.isLast && join()) return;
       } catch (error) {
         log.warn({ err: error, surveyId }, 'missed responses could not be read yet');
         await new Promise((resolve) => setTimeout(resolve, retryMs));
@@ -89,7 +93,13 @@ export function createFollower({ feed, outlet, lagged, missed, sent, log }: Foll
   return {
     /** A client that begins now has no past to be read. */
     start(isNew: boolean): void {
-      if (!isNew || !feed.attach(surveyId, deliver, position)) void catchUp();
+      if (!isNew || !join()) void catchUp();
+    },
+    /** Up to where the client has been sent everything, also what was none of this survey's; undefined while there is something that it must be sent first. */
+    reached(): LivePosition | undefined {
+      if (!isJoined || isOver || setAside > 0) return undefined;
+      const handed = feed.handed(surveyId);
+      return handed && isBehind(handed, position) ? handed : position;
     },
     stop(): void {
       isOver = true;

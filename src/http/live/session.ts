@@ -97,6 +97,12 @@ export function createSession(deps: SessionDeps, first: Principal, outlet: Outle
     surveyIds: (): IterableIterator<string> => subscriptions.keys(),
     listensTo: (surveyId: string, channel: Channel): boolean => subscriptions.get(surveyId)?.channels.has(channel) ?? false,
     isSubscribed: (surveyId: string): boolean => subscriptions.has(surveyId),
+    /** Where a client that listens to the responses of one survey goes on, if it has been sent all there is. */
+    reached(): string | undefined {
+      const [only] = subscriptions.values();
+      const position = only?.follower?.reached();
+      return position && encodeLiveCursor(position);
+    },
     renew: (current: Principal): void => void (principal = current),
 
     /** Begins to listen, or listens to more of a survey. Throws a Problem when that may not be. */

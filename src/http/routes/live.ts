@@ -29,7 +29,7 @@ export function liveRoutes({ tickets, openEventStream }: LiveRoutesDeps): Route[
     route({
       method: 'GET', path: '/surveys/{id}/live', tag: 'Live', summary: 'Listen to a survey as server-sent events',
       description: [
-        'Each event is named after the `type` of a LiveServerMessage, which is its data. `subscribed` and responses carry their cursor as `id`: sent back as `Last-Event-ID`, it replays what was missed.',
+        'Each event is named after the `type` of a LiveServerMessage, which is its data. `subscribed` and responses carry their cursor as `id`: sent back as `Last-Event-ID`, it replays what was missed. While all has been sent, heartbeats move the id on without an event, so that it stays young where responses are rare.',
         'The stream ends when the session ends, or the right to read the survey.',
       ].join('\n\n'),
       access: { kind: 'survey', right: 'read', by: 'id' }, limit: 'api', query: streamQuery, reply: null, replyMediaType: 'text/event-stream', replyStatus: 200,
