@@ -36,7 +36,7 @@ async function listen() {
   await session.subscribe({ surveyId, channels: ['responses'] });
   const beat = () => mock.timers.tick(5000);
   const ids = () => [...state.text.matchAll(/^id: (.*)$/gm)].map(([, cursor]) => decodeLiveCursor(cursor ?? '')?.ms);
-  const add = (ms: number, of: string) => entries.push({ id: `${ms}-0`, count: 1, codeColumns: 0, surveyIds: [of], filled: [], rows: Buffer.from(`["${of}"`) } as unknown as StreamEntry);
+  const add = (ms: number, of: string) => entries.push({ id: `${ms}-0`, count: 1, codeColumns: 0, surveyIds: [of], filled: [], rows: Buffer.from(JSON.stringify([of, 'r', 0, 1, 0, 1, 1, 0, -1, 'en', '', {}, [], [], 0])) } as unknown as StreamEntry);
   return { state, held, feed, session, beat, ids, add, drain: () => writable() };
 }
 
