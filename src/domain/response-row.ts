@@ -55,11 +55,15 @@ export function encodeTombstone(surveyId: string, responseId: string, submittedA
 
 const codesFrom = 14;
 
-/** The reverse of the two above. */
+const lastMoment = 8.64e15;
+const isMoment = (value: unknown): boolean => Number.isSafeInteger(value) && Math.abs(Number(value)) <= lastMoment;
+
+/** The reverse of the two above. Throws at a line that is none of theirs. */
 export function decodeResponse(line: string): { head: ResponseHead; row: AnswerRow; isDeleted: boolean } {
   const cells: unknown = JSON.parse(line);
   if (!Array.isArray(cells) || cells.length < codesFrom) throw new Error('not a response row');
   const [surveyId, responseId, submittedAtMs, version, isDeleted, surveyVersion, isComplete, completedAtMs, durationMs, language, respondent, metadata, numbers, texts] = cells;
+  if (typeof surveyId !== 'string' || typeof responseId !== 'string' || !isMoment(submittedAtMs) || !isMoment(completedAtMs) || !Number.isSafeInteger(version)) throw new Error('not a response row');
   return {
     head: { surveyId, responseId, submittedAtMs, version, surveyVersion, isComplete: isComplete === 1, completedAtMs, durationMs, language, respondent, metadata },
     row: { codes: cells.slice(codesFrom), numbers, texts },

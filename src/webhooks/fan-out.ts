@@ -96,7 +96,9 @@ function read(entries: readonly CommittedEntry[], wanted: ReadonlySet<string>) {
     for (const line of entry.rows.toString('utf8').split('\n')) {
       // A line begins with `["<survey id>"`.
       if (!wanted.has(line.slice(2, 38))) continue;
-      const { head, isDeleted } = decodeResponse(line);
+      const found = decoded(line);
+      if (!found) continue;
+      const { head, isDeleted } = found;
       const { surveyId, responseId } = head;
       if (isDeleted) deletedKeys.push(submittedKey(responseId), completedKey(responseId));
       else {
@@ -107,6 +109,15 @@ function read(entries: readonly CommittedEntry[], wanted: ReadonlySet<string>) {
     }
   }
   return { occurrences, deletedKeys };
+}
+
+/** A line that cannot be read was not stored either but set apart: nobody is told of it, and all others must be. */
+function decoded(line: string): ReturnType<typeof decodeResponse> | undefined {
+  try {
+    return decodeResponse(line);
+  } catch {
+    return undefined;
+  }
 }
 
 /** One row an occurrence and endpoint. What goes in batches waits a second for company, unless there is enough already. */

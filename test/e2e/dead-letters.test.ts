@@ -14,7 +14,7 @@ describe('responses that the response store cannot read', () => {
   let admin: Client;
   before(async () => {
     await sharedStores();
-    service = await startService();
+    service = await startService({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
     admin = await adminClient(service);
   });
   after(async () => {
@@ -24,19 +24,22 @@ describe('responses that the response store cannot read', () => {
 
   it('are set apart with a reason, hold up no others, and can be tried again', async () => {
     const survey = await admin.create('/surveys', { title: 'Poison', status: 'ACTIVE' });
+    // Who listens is told of the others.
+    const hook = await admin.create('/webhooks', { url: 'http://127.0.0.1:1/', events: ['response.submitted'], surveyId: survey.id });
     const { redisUrl } = await sharedStores();
     const redis = createIntakeRedis(redisUrl, createLog('silent'));
     await redis.connect();
     const shard = createShards(2).of(survey.id);
-    const poison = `["${survey.id}","${newId()}","not a time",1]`;
-    await redis.xadd(shard.stream, '*', 'n', 1, 'codes', 0, 'surveys', survey.id, 'filled', '', 'rows', poison);
+    const poison = [`["${survey.id}","${newId()}","not a time",1]`, `["${survey.id}","${newId()}","not a time",1,0,1,1,0,-1,"en","",{},[],[]]`];
+    for (const row of poison) await redis.xadd(shard.stream, '*', 'n', 1, 'codes', 0, 'surveys', survey.id, 'filled', '', 'rows', row);
     await redis.quit();
     for (let n = 0; n < 20; n += 1) assert.equal((await admin.submit(survey.id, { answers: [] })).status, 201);
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${survey.id}`)).totalResponses, 20), 20_000);
+    await eventually(async () => assert.equal((await admin.get(`/webhooks/${hook.id}/deliveries?limit=100`)).length, 20));
     const mine = async () => (await admin.get('/dead-letters')).filter((letter: any) => letter.surveyId === survey.id);
     const before = await eventually(async () => {
       const letters = await mine();
-      assert.equal(letters.length, 1);
+      assert.equal(letters.length, poison.length);
       return letters;
     });
     assert.ok(before[0].reason.length > 0);
