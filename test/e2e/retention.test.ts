@@ -173,7 +173,11 @@ describe('what must not be kept', () => {
     assert.ok((await tracesOf(canary)).length > 0, 'it can be found while it is there');
     assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${canary}`), { id: canary, deleted: true, responses: 2, isFinished: true });
     await shows(survey.id, 0);
-    await stores.responses.eraseDeleted();
+    // The schedule comes again for what a merge of other rows holds at the moment.
+    await eventually(async () => {
+      await stores.responses.eraseDeleted();
+      assert.ok((await tracesOf(canary)).every((trace) => !trace.startsWith('clickhouse')));
+    }, 120_000);
     // The schedule does so with what is ten minutes old; until then live streams may ask for it.
     const forget = async (before: number) => {
       for (const shard of stores.shards.all) await stores.stream.forget(shard, new Date(before));

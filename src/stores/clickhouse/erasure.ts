@@ -15,7 +15,7 @@ export interface DoomedResponse {
 export type Doom = { respondent: string } | { before: Date };
 
 const erasureTimeoutMs = 30 * 60_000;
-const mostMerges = 12;
+const mostMerges = 5;
 const mergeAgainMs = 250;
 
 /** Removes content from the disk itself; slow work for jobs. */
