@@ -66,3 +66,6 @@ export function decimalsOf(value: number): number {
 export function roundTo(value: number, decimals: number): number {
   return Number(value.toFixed(Math.min(decimals, 20))) + 0;
 }
+
+/** Digits behind the point of the edges of twenty equal bins: a twentieth of a number has at most two more than the number. */
+export const edgeDigits = ({ min, max }: { min: number; max: number }): number => Math.max(decimalsOf(min), decimalsOf(max)) + 2;

@@ -3,7 +3,7 @@ import type { Question } from '../survey.ts';
 import type { Category, CountResult, QuestionType, TypeStatistic } from './contract.ts';
 import { codesOf } from './choice.ts';
 import { numberSlotAt, slotAt } from './columns.ts';
-import { binDistribution, binKey, binsAtMost, blankStatistic, box, decimalsOf, momentsOf, roundTo } from './numbers.ts';
+import { binDistribution, binKey, binsAtMost, blankStatistic, box, decimalsOf, edgeDigits, momentsOf, roundTo } from './numbers.ts';
 import { onlyAnswer, refuseStrays } from './text-checks.ts';
 
 export interface Scale {
@@ -153,8 +153,7 @@ function pointStatistic(scale: Scale, { counts, base, showsEveryStep }: { counts
 /** Twenty equal bins over the whole scale, [low, high), the last one closed. */
 function binned(scale: Scale, points: readonly { value: number; count: number }[]): Record<string, number> {
   const width = (scale.max - scale.min) / binsAtMost;
-  // A twentieth of a number has at most two digits more than the number.
-  const digits = Math.max(decimalsOf(scale.min), decimalsOf(scale.max)) + 2;
+  const digits = edgeDigits(scale);
   const counts = Array.from({ length: binsAtMost }, () => 0);
   for (const { value, count } of points) {
     const bin = Math.min(binsAtMost - 1, Math.floor(roundTo((value - scale.min) / width, 9)));

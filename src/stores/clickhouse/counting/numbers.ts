@@ -1,5 +1,5 @@
 import type { NumberMoments, NumberScale } from '../../../domain/questions/contract.ts';
-import { decimalsOf, roundTo } from '../../../domain/questions/numbers.ts';
+import { edgeDigits, roundTo } from '../../../domain/questions/numbers.ts';
 import { double, whole } from '../query/literals.ts';
 import type { ColumnOf } from '../query/selection.ts';
 import { placeOfMask } from './codes.ts';
@@ -47,9 +47,6 @@ export function binsOf({ scale }: NumberRequest, { min, max }: Moments): { max: 
   if (scale) return { max: scale.max, edges: binEdges(scale.min, scale.max).map((edge) => roundTo(edge, edgeDigits(scale))) };
   return min === null || max === null ? { max: 0, edges: [] } : { max, edges: binEdges(min, max) };
 }
-
-/** A twentieth of a number has at most two digits more than the number. */
-const edgeDigits = ({ min, max }: NumberScale): number => Math.max(decimalsOf(min), decimalsOf(max)) + 2;
 
 /** Where equal bins from min to max begin. Computed once, here, so that what is shown and what is counted cannot differ by a rounding. */
 export function binEdges(min: number, max: number): number[] {
