@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import { newId } from '../../src/ids.ts';
 import { createAiStore } from '../../src/stores/postgres/ai.ts';
 import { createAiFindingRows } from '../../src/stores/postgres/ai-findings.ts';
-import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
-import { ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
+import { analysedSurvey, ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
 
 const digest = Buffer.alloc(16);
 
@@ -15,11 +13,7 @@ describe('what analyses found in responses that are erased', () => {
     database = await ownedDatabase();
   });
   after(() => database?.drop());
-  const scopeOf = async (topic: string) => {
-    const surveyId = newId();
-    await createSurveyStore(database.sql).create(blankSurvey(surveyId, database.ownerId, Date.now()));
-    return { surveyId, topic };
-  };
+  const scopeOf = (topic: string) => analysedSurvey(database, topic);
 
   it('goes with its note when all responses of the note are erased side by side', async () => {
     const { sql } = database;

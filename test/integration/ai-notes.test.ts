@@ -2,13 +2,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import { newId } from '../../src/ids.ts';
 import { createAiStore } from '../../src/stores/postgres/ai.ts';
 import { createAiFindingRows } from '../../src/stores/postgres/ai-findings.ts';
 import { migratePostgres } from '../../src/stores/postgres/migrate.ts';
-import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
-import { ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
+import { analysedSurvey, ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
 
 const digest = Buffer.alloc(16);
 
@@ -19,11 +17,7 @@ describe('notes on batches of answers', () => {
   });
   after(() => database?.drop());
 
-  const openScope = async (topic: string) => {
-    const surveyId = newId();
-    await createSurveyStore(database.sql).create(blankSurvey(surveyId, database.ownerId, Date.now()));
-    return { surveyId, topic };
-  };
+  const openScope = (topic: string) => analysedSurvey(database, topic);
   const foundIn = (noteId?: string, finding: unknown = {}) => ({ responseId: newId(), questionId: newId(), digest, finding, noteId });
 
   it('that have ids without a time keep their order and their answers, and stand before all that come later', async () => {
