@@ -113,12 +113,13 @@ function createLane(redis: IntakeRedis, shard: Shard, metrics: Pick<Metrics, 'co
   const flush = () => {
     isScheduled = false;
     if (isBusy || waiting.length === 0) return;
-    const batch = waiting.splice(0, largestBatch);
     isBusy = true;
-    void send(batch).finally(() => {
-      isBusy = false;
-      flush();
-    });
+    void send(waiting.splice(0, largestBatch));
+  };
+
+  const goOn = () => {
+    isBusy = false;
+    flush();
   };
 
   // After these a submission is tried again: only what it meets at last counts.
@@ -126,17 +127,29 @@ function createLane(redis: IntakeRedis, shard: Shard, metrics: Pick<Metrics, 'co
     if (count > 0 && code !== 'STALE' && code !== 'UNKNOWN' && code !== 'CHANGED') metrics.submitted(code, count);
   };
 
+  const refuse = (items: readonly Waiting[], error: unknown) => {
+    const problem = unavailable('Responses cannot be stored durably right now', 2, error);
+    for (const item of items) item.reject(problem);
+  };
+
   const send = async (batch: Waiting[]): Promise<void> => {
     const startedAt = performance.now();
     const call = encodeBatch(batch);
+    let results: string[];
     try {
-      const results = await redis.appendBatch(shard.stream, shard.prefix, limitWindowMs, doneTtlSeconds, openTtlSeconds, ...call.fields);
-      metrics.committed(batch.length, (performance.now() - startedAt) / 1000);
+      results = await redis.appendBatch(shard.stream, shard.prefix, limitWindowMs, doneTtlSeconds, openTtlSeconds, ...call.fields);
+    } catch (error) {
+      // Those who waited for this batch have waited as long as it took to fail, and the next would fail too.
+      refuse([...batch, ...waiting.splice(0)], error);
+      return goOn();
+    }
+    metrics.committed(batch.length, (performance.now() - startedAt) / 1000);
+    // The next batch leaves first: the store works on it while this one's callers are answered.
+    goOn();
+    try {
       call.settle(results, tell);
     } catch (error) {
-      const problem = unavailable('Responses cannot be stored durably right now', 2, error);
-      // Those who waited for this batch have waited as long as it took to fail, and the next would fail too.
-      for (const item of [...batch, ...waiting.splice(0)]) item.reject(problem);
+      refuse(batch, error);
     }
   };
 
