@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import type { Secrets } from '../secrets.ts';
 import type { DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
@@ -33,12 +34,19 @@ const safeMs = 2500;
 /** After this time another job goes on, so that endpoints without end let others in. */
 const sliceMs = 20_000;
 const agentsKept = 1000;
+/** Who waits for a turn looks this often whether the run is lost. */
+const lookMs = 200;
 
 /** What one process needs to deliver to one endpoint for a while. */
 interface Run {
   webhook: Webhook;
   agent: EndpointAgent;
   secrets: readonly string[];
+  /** When another job should go on. */
+  sliceUntil: number;
+  /** Nothing may be sent any more. */
+  isLost(): boolean;
+  /** Nothing should be begun any more. */
   isOver(): boolean;
   end(): void;
 }
@@ -79,13 +87,11 @@ export function createDeliverer(deps: DeliverDeps) {
   };
 
   const lane = async (run: Run, waiting: ReturnType<typeof createWaiting>, settler: ReturnType<typeof createSettler>): Promise<void> => {
-    const pace = run.webhook.maxPerSecond === null ? undefined : paces.get(run.webhook.id, createPace);
     while (!run.isOver()) {
       await settler.hasRoom();
       const message = await waiting.next(run.isOver);
       if (!message) return;
-      if (pace) await pace.turn(run.webhook.maxPerSecond ?? 1, message.deliveries.length);
-      if (run.isOver()) return waiting.done(message);
+      if (!(await haveTurn(run, message))) return waiting.done(message);
       const verdict = await attempt(run, message);
       // We cut it ourselves: the endpoint is not to blame, and the delivery stays due.
       if (isAborted && verdict.result === 'connection') return waiting.done(message);
@@ -94,17 +100,32 @@ export function createDeliverer(deps: DeliverDeps) {
     }
   };
 
+  /** Waits until the endpoint's pace lets the message go; false when it should not be sent by this run. A turn that would come after its slice is left to another. */
+  const haveTurn = async ({ webhook, sliceUntil, isLost, isOver }: Run, message: Message): Promise<boolean> => {
+    if (webhook.maxPerSecond === null) return !isOver();
+    const pace = paces.get(webhook.id, createPace);
+    for (let waitMs = 1; waitMs > 0 && !isLost(); ) {
+      waitMs = pace.waitMs(webhook.maxPerSecond);
+      if (performance.now() + waitMs > sliceUntil) return false;
+      if (waitMs > 0) await sleep(Math.min(waitMs, lookMs));
+    }
+    if (isLost()) return false;
+    pace.take(webhook.maxPerSecond, message.deliveries.length);
+    return true;
+  };
+
   const work = async (webhook: Webhook, holder: string): Promise<'idle' | 'more'> => {
     const sliceUntil = performance.now() + sliceMs;
     let safeUntil = performance.now() + leaseMs - safeMs;
     let isEnded = false;
+    const isLost = () => isEnded || isStopping || performance.now() > safeUntil;
     const run: Run = {
       webhook, agent: agents.get(webhook.id, createEndpointAgent), secrets: secretsOf(webhook, deps),
-      isOver: () => isEnded || isStopping || performance.now() > Math.min(sliceUntil, safeUntil), end: () => void (isEnded = true),
+      sliceUntil, isLost, isOver: () => isLost() || performance.now() > sliceUntil, end: () => void (isEnded = true),
     };
     const renewal = setInterval(() => {
       const askedAt = performance.now();
-      webhooks.extend({ webhookId: webhook.id, holder, nowMs: now(), untilMs: now() + leaseMs }).then(
+      webhooks.extend({ webhookId: webhook.id, holder, nowMs: now(), untilMs: now() + leaseMs, asOf: webhook.updatedAt }).then(
         (isKept) => (isKept ? (safeUntil = askedAt + leaseMs - safeMs) : run.end()),
         () => undefined,
       );

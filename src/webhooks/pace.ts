@@ -1,14 +1,16 @@
-/** Spreads events evenly: a turn that stands for `events` makes the next one wait for as many times 1/`perSecond` s. */
-export function createPace(monotonicMs: () => number = () => performance.now(), wait: (ms: number) => Promise<void> = waitFor) {
-  let freeAt = 0;
+/** A turn may be taken this much late and the next one is still counted from when it was due: timers are not exact. */
+const lateMs = 100;
+
+/** Spreads events evenly: a turn that stands for `events` keeps the next one back for as many times 1/`perSecond` s. Only a turn that is taken counts. */
+export function createPace(monotonicMs: () => number = () => performance.now()) {
+  let last = { atMs: Number.NEGATIVE_INFINITY, events: 0 };
+  const dueAt = (perSecond: number) => last.atMs + (1000 * last.events) / perSecond;
   return {
-    async turn(perSecond: number, events = 1): Promise<void> {
+    /** How long until a turn may be taken. */
+    waitMs: (perSecond: number): number => Math.max(0, dueAt(perSecond) - monotonicMs()),
+    take(perSecond: number, events = 1): void {
       const nowMs = monotonicMs();
-      const startAt = Math.max(nowMs, freeAt);
-      freeAt = startAt + (1000 * events) / perSecond;
-      if (startAt > nowMs) await wait(startAt - nowMs);
+      last = { atMs: nowMs - dueAt(perSecond) < lateMs ? dueAt(perSecond) : nowMs, events };
     },
   };
 }
-
-const waitFor = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

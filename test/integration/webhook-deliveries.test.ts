@@ -246,15 +246,29 @@ describe('deliveries in the database', () => {
       return { userId, given, own, invite, remove, state, deliverer };
     };
 
+    it('go by what the endpoint says now: who is at work stops where it has been changed', async () => {
+      const { userId, given } = await member();
+      const { id } = await endpoint({ ownerId: userId, madeAs: 'EDITOR', surveyId: given });
+      const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
+      const leased = await webhooks.lease({ webhookId: id, holder, ...now });
+      assert.ok(leased);
+      const extend = () => webhooks.extend({ webhookId: id, holder, ...now, asOf: leased.updatedAt });
+      assert.equal(await extend(), true);
+      await webhooks.save({ ...leased, url: 'https://elsewhere.example/', updatedAt: new Date(leased.updatedAt.getTime() + 1) });
+      assert.equal(await extend(), false, 'its address is another');
+    });
+
     it('wait with an endpoint for that survey alone, which nobody looks at meanwhile, and go when it is seen again', async () => {
       const { userId, given, invite, remove, state, deliverer } = await member();
       const { id } = await endpoint({ ownerId: userId, madeAs: 'EDITOR', surveyId: given });
       await deliveries.add([rowFor(id, startMs, { data: { surveyId: given } })]);
       const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
-      assert.ok(await webhooks.lease({ webhookId: id, holder, ...now }));
-      assert.equal(await webhooks.extend({ webhookId: id, holder, ...now }), true);
+      const leased = await webhooks.lease({ webhookId: id, holder, ...now });
+      assert.ok(leased);
+      const extend = () => webhooks.extend({ webhookId: id, holder, ...now, asOf: leased.updatedAt });
+      assert.equal(await extend(), true);
       await remove();
-      assert.equal(await webhooks.extend({ webhookId: id, holder, ...now }), false, 'who is at work stops');
+      assert.equal(await extend(), false, 'who is at work stops');
       await webhooks.release(id, holder);
       assert.equal((await webhooks.due(new Date(startMs), 10_000)).includes(id), false);
       await deliverer.drain(id);

@@ -18,14 +18,14 @@ const deliveryOf = (): Delivery => ({
 });
 
 /** A deliverer over rows in memory, with a hundred deliveries due at first. */
-function setUp(fakes: { due?: (held: readonly string[]) => Promise<Delivery[]>; settle?: () => Promise<void> } = {}) {
-  const rows = Array.from({ length: 100 }, deliveryOf);
+function setUp(fakes: { due?: (held: readonly string[]) => Promise<Delivery[]>; settle?: () => Promise<void>; webhook?: Partial<Webhook> } = {}) {
+  const rows = Array.from({ length: fakes.webhook?.isBatch ? 300 : 100 }, deliveryOf);
   const settled = new Set<string>();
   const did: string[] = [];
   const secret = makeSecret();
   const deps: DeliverDeps = {
     webhooks: {
-      lease: async () => (did.push('lease'), webhook), extend: async () => true, release: async () => void did.push('release'), markFailing: async () => undefined, pause: async () => undefined, disable: async () => undefined,
+      lease: async () => (did.push('lease'), { ...webhook, ...fakes.webhook }), extend: async () => true, release: async () => void did.push('release'), markFailing: async () => undefined, pause: async () => undefined, disable: async () => undefined,
     },
     deliveries: {
       due: async (_id, { held, most }) => fakes.due?.(held) ?? rows.filter(({ id }) => !settled.has(id) && !held.includes(id)).slice(0, most),
@@ -86,5 +86,28 @@ describe('delivering to an endpoint', () => {
     await Promise.all([deliverer.drain(webhook.id), deliverer.drain(webhook.id), deliverer.drain(webhook.id)]);
     assert.equal(count('lease'), 1);
     assert.equal(count('send'), rows.length);
+  });
+
+  it('leaves what its pace allows only later to a later run, and sends it then', async (test) => {
+    const { deliverer, settled, count } = setUp({ webhook: { isBatch: true, maxPerSecond: 1 } });
+    const clock = performance.now.bind(performance);
+    let ahead = 0;
+    test.mock.method(performance, 'now', () => clock() + ahead);
+    for (const sent of [1, 2, 3]) {
+      assert.equal(await deliverer.drain(webhook.id), 'idle', 'the next turn is a hundred seconds away');
+      assert.deepEqual([count('send'), settled.size], [sent, sent * 100]);
+      ahead += 100_000;
+    }
+  });
+
+  it('stops at once where it waits for its turn', async () => {
+    const { deliverer, count } = setUp({ webhook: { maxPerSecond: 1 } });
+    const draining = deliverer.drain(webhook.id);
+    await eventually(() => assert.equal(count('settle'), 1));
+    const stoppedAt = performance.now();
+    deliverer.stop();
+    await draining;
+    assert.ok(performance.now() - stoppedAt < 900, `${performance.now() - stoppedAt} ms`);
+    assert.equal(count('send'), 1);
   });
 });

@@ -108,18 +108,28 @@ describe('signatures', () => {
 });
 
 describe('the pace of an endpoint', () => {
-  it('spreads events evenly', async () => {
+  it('spreads events evenly', () => {
     let nowMs = 0;
     const starts: number[] = [];
-    const pace = createPace(() => nowMs, async (ms) => void (nowMs += ms));
-    for (let n = 0; n < 5; n += 1) {
-      await pace.turn(10);
+    const pace = createPace(() => nowMs);
+    for (const events of [1, 1, 1, 50, 1]) {
+      nowMs += pace.waitMs(10);
+      pace.take(10, events);
       starts.push(nowMs);
     }
-    assert.deepEqual(starts, [0, 100, 200, 300, 400]);
-    await pace.turn(10, 50);
-    await pace.turn(10);
-    assert.equal(nowMs, 5500);
+    assert.deepEqual(starts, [0, 100, 200, 300, 5300]);
+  });
+
+  it('loses nothing by timers that are late, and gains nothing by rest', () => {
+    let nowMs = 0;
+    const pace = createPace(() => nowMs);
+    pace.take(10);
+    nowMs = 107;
+    pace.take(10);
+    assert.equal(pace.waitMs(10), 93);
+    nowMs = 60_000;
+    pace.take(10);
+    assert.equal(pace.waitMs(10), 100);
   });
 });
 

@@ -142,9 +142,11 @@ export function createWebhookStore(sql: Sql) {
       return row && webhookOf(row);
     },
 
-    /** Keeps it; false if it was lost, deleted or switched off, or must not be sent to any more. */
-    extend: async ({ webhookId, holder, untilMs }: Lease): Promise<boolean> =>
-      (await sql`UPDATE webhooks w SET leased_until = ${new Date(untilMs)} WHERE id = ${webhookId} AND leased_by = ${holder} AND is_active AND ${mayHear(sql)}`).count > 0,
+    /** Keeps it; false if it was lost, deleted, changed since `asOf` or switched off, or must not be sent to any more. */
+    extend: async ({ webhookId, holder, untilMs, asOf }: Lease & { asOf: Date }): Promise<boolean> =>
+      (await sql`
+        UPDATE webhooks w SET leased_until = ${new Date(untilMs)}
+        WHERE id = ${webhookId} AND leased_by = ${holder} AND date_trunc('milliseconds', updated_at) = ${asOf} AND is_active AND ${mayHear(sql)}`).count > 0,
 
     release: async (webhookId: string, holder: string): Promise<void> =>
       void (await sql`UPDATE webhooks SET leased_by = NULL, leased_until = NULL WHERE id = ${webhookId} AND leased_by = ${holder}`),
