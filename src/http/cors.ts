@@ -23,9 +23,10 @@ export function allowHint(table: Pick<RouteTable, 'match'>, path: string): Heade
   return allowed.length > 0 ? [allowHeader(allowed)] : [];
 }
 
-/** What an OPTIONS request is told. */
-export function preflight(cors: readonly Header[], table: Pick<RouteTable, 'match'>, path: string): Header[] {
+/** What an OPTIONS request is told; undefined where there is no such path. */
+export function preflight(cors: readonly Header[], table: Pick<RouteTable, 'match'>, path: string): Header[] | undefined {
   const allowed = methodsOf(table, path);
+  if (allowed.length === 0) return undefined;
   const allow = allowHeader(allowed);
   if (!cors.some(([name]) => name === 'access-control-allow-origin')) return [allow];
   return [allow, ['access-control-allow-methods', allowed.join(', ')], ['access-control-allow-headers', 'Authorization, Content-Type, Idempotency-Key, X-Survey-Token, X-Filename, X-Request-Id, Last-Event-ID, Range, If-Range, If-Match, If-None-Match'], ['access-control-max-age', '600']];

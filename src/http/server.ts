@@ -129,10 +129,11 @@ async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest
   const stream = isStream ? receiveStream(res, receiveOptions(head, match, reply)) : undefined;
   const body = isStream || !hasBody(head) ? undefined : receiveBody(res, receiveOptions(head, match, reply));
   const cors = corsHeaders(options.corsOrigins, head.headers.get('origin'), match?.route.access.kind === 'public');
+  const told = head.method === 'OPTIONS' ? preflight(cors, table, path) : undefined;
   let status: number;
-  if (head.method === 'OPTIONS') {
+  if (told) {
     status = 204;
-    reply.sendHead(204, [['x-request-id', requestId], ...cors, ...preflight(cors, table, path)]);
+    reply.sendHead(204, [['x-request-id', requestId], ...cors, ...told]);
   } else {
     const arrival: Arrival = { match: head.problem ? undefined : match, query: head.query, headers: head.headers, address, requestId, body: takesBody(head) ? body : undefined, stream, reply };
     const result = head.problem ? { outcome: head.problem, headers: [['x-request-id', requestId]] as Header[] } : await options.dispatch(arrival);

@@ -188,6 +188,8 @@ describe('bad input', () => {
     assert.equal(head.status, 401);
     const options = await fetch(`${service.base}/surveys`, { method: 'OPTIONS', headers: { origin: 'https://elsewhere.example' } });
     assert.deepEqual([options.status, options.headers.get('access-control-allow-origin')], [204, null]);
+    const lost = await fetch(`${service.base}/nowhere`, { method: 'OPTIONS' });
+    assert.deepEqual([lost.status, ((await lost.json()) as { code: string }).code], [404, 'NOT_FOUND']);
   });
 
   it('shows another owner’s things as if they were not there', async () => {

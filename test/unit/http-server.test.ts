@@ -200,6 +200,16 @@ describe('the server', () => {
     assert.deepEqual([other.headers.get('access-control-allow-origin'), other.headers.get('vary')], [null, 'Origin']);
   });
 
+  it('answers OPTIONS of what it does not know with 404 in the error envelope, and counts it as any such call', async () => {
+    for (const path of ['/api/v1/nothing', `/api/v1/things/${id}/nothing`, '/api/v2/things', '/nothing']) {
+      const { status, body, headers } = await call('OPTIONS', path, { headers: { origin: 'https://console.example.org' } });
+      assert.deepEqual([status, body.success, body.code, body.requestId], [404, false, 'NOT_FOUND', headers.get('x-request-id')], path);
+      // A page of a listed origin may read why; nothing is allowed there.
+      assert.deepEqual([headers.get('access-control-allow-origin'), headers.get('access-control-allow-methods'), headers.get('allow')], ['https://console.example.org', null, null], path);
+      assert.equal(headers.get('x-ratelimit-limit'), (await call('GET', path)).headers.get('x-ratelimit-limit'), path);
+    }
+  });
+
   it('refuses a length or host that is given twice, and an encoding it does not know', async () => {
     const post = (lines: string, body: string) => say(server.port, `POST /api/v1/things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n${lines}\r\n\r\n${body}`);
     const good = '{"name":"a"}';

@@ -12,7 +12,7 @@ export function introduction(): string {
     '## Replies',
     'Success is `{"success": true, "data": …}`; lists add `pagination`. A refusal is `{"success": false, "message", "code", "requestId"}`, with `details` where they help: an array of ' +
       '`{path, message}` for VALIDATION_ERROR, otherwise an object with `reason`. Creation replies 201 and change 200, both with the whole resource; deletion replies 200 with `{id, deleted: true}`; accepted ' +
-      'work replies 202. A method that a path does not take is a 404 whose `Allow` header names those that it takes. New fields may appear in replies: ignore those that you do not know. Unknown fields of a body or query are refused, so that a misspelt one is never silently lost.',
+      'work replies 202. A method that a path does not take is a 404 whose `Allow` header names those that it takes; OPTIONS gives 204 with the same header, and 404 where there is no such path. New fields may appear in replies: ignore those that you do not know. Unknown fields of a body or query are refused, so that a misspelt one is never silently lost.',
     '## Connections',
     'HTTP/1.1 without pipelining: a request that comes before the reply to the one before closes the connection. At most 48 header lines and 16 KiB of them; with more, with HTTP/1.0 or without `Host` the connection is closed without a reply. ' +
       'A call that got no reply may have been carried out: with an `Idempotency-Key` a repeat of a submission is safe.',
