@@ -61,6 +61,17 @@ describe('the intake script', () => {
     assert.deepEqual(await intake.counts(surveyId), { total: 3, completed: 3 });
   });
 
+  it('writes no entry that is much longer than four megabytes, however long the submissions of a tick are', async () => {
+    const surveyId = await survey();
+    const before = await stream.newest(shards.of(surveyId));
+    const row = (n: number) => `["${String(n).padStart(8, '0')}${'x'.repeat(200_000)}"]`;
+    const results = await Promise.all(Array.from({ length: 50 }, (_, n) => intake.append(appendix(surveyId, { row: row(n) }))));
+    assert.deepEqual(new Set(results.map((result) => result.code)), new Set(['ACCEPTED']));
+    const entries = await stream.readAfter(shards.of(surveyId), before, 100);
+    assert.ok(Math.max(...entries.map((entry) => entry.rows.length)) <= 4 * 1024 * 1024, `entries of ${entries.map((entry) => entry.rows.length).join(', ')} bytes`);
+    assert.deepEqual(entries.flatMap((entry) => entry.rows.toString().split('\n')), Array.from({ length: 50 }, (_, n) => row(n)));
+  });
+
   it('accepts exactly the quota, however many come at once, and says once that it is filled', async () => {
     const surveyId = await survey({ quota: 50 });
     const before = await stream.newest(shards.of(surveyId));

@@ -30,6 +30,8 @@ export const doneTtlSeconds = 48 * 3600;
 /** How long a partial response can be resumed. */
 export const openTtlSeconds = 30 * 24 * 3600;
 const largestBatch = 1000;
+/** Of the rows of a batch, which become one entry of the stream: it is read and stored as a whole. */
+const largestBatchChars = 4 * 1024 * 1024;
 
 type IntakeRedis = Redis & {
   appendBatch(stream: string, ...args: (string | number)[]): Promise<string[]>;
@@ -104,6 +106,17 @@ async function guarded<T>(work: Promise<T>): Promise<T> {
   }
 }
 
+/** How many of those who wait travel together: the first, and after it as many as the bounds allow. */
+function fitting(waiting: readonly Waiting[]): number {
+  let [count, chars] = [0, 0];
+  for (const { appendix } of waiting) {
+    chars += appendix.row.length;
+    if (count === largestBatch || (count > 0 && chars > largestBatchChars)) break;
+    count += 1;
+  }
+  return count;
+}
+
 /** One shard's queue: while a batch is on its way, later submissions gather for the next. */
 function createLane(redis: IntakeRedis, shard: Shard, metrics: Pick<Metrics, 'committed' | 'submitted'>) {
   const waiting: Waiting[] = [];
@@ -114,7 +127,7 @@ function createLane(redis: IntakeRedis, shard: Shard, metrics: Pick<Metrics, 'co
     isScheduled = false;
     if (isBusy || waiting.length === 0) return;
     isBusy = true;
-    void send(waiting.splice(0, largestBatch));
+    void send(waiting.splice(0, fitting(waiting)));
   };
 
   const goOn = () => {
