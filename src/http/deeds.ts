@@ -3,9 +3,7 @@ import type { Call, Outcome, Route } from './route.ts';
 
 type Recorded = Pick<AuditRecord, 'objectId'> & Partial<Pick<AuditRecord, 'details'>>;
 
-interface Deed {
-  action: string;
-  objectKind: string;
+interface Deed extends Pick<AuditRecord, 'action' | 'objectKind'> {
   /** `data`: of the reply, where it is JSON. */
   read(call: Call, data: Record<string, unknown>): Recorded;
 }

@@ -95,7 +95,7 @@ async function signingKeys({ jwtPrivateKey, dataDir }: PeopleDeps['settings']): 
 function recordSignIn(audit: Audit) {
   return ({ isSuccess, userId, sessionId }: { isSuccess: boolean; userId: string | null; sessionId: string | null }): void => {
     const actor = isSuccess && userId !== null ? { userId, keyId: null } : null;
-    const object = sessionId === null ? { objectKind: 'user', objectId: userId ?? 'unknown' } : { objectKind: 'session', objectId: sessionId };
+    const object = sessionId === null ? ({ objectKind: 'user', objectId: userId ?? 'unknown' } as const) : ({ objectKind: 'session', objectId: sessionId } as const);
     void audit.record({ actor, action: isSuccess ? 'session.started' : 'session.refused', ...object });
   };
 }

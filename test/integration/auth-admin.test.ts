@@ -298,6 +298,14 @@ describe('the audit', () => {
     assert.equal((await admin.call('GET', '/audit?actorId=x')).status, 400);
   });
 
+  it('refuses filters that no entry can fit, and says which ones there are', async () => {
+    for (const [name, value, known] of [['action', 'user.create', 'user.created'], ['action', 'x', 'dead-letters.replayed'], ['objectKind', 'users', 'user']] as const) {
+      const { status, body } = await admin.call('GET', `/audit?${name}=${value}`);
+      assert.deepEqual([status, body.code, body.details[0].path], [400, 'VALIDATION_ERROR', name], value);
+      assert.match(body.details[0].message, new RegExp(`^must be one of .*\\b${known}\\b`));
+    }
+  });
+
   it('holds no password, token or address of a person', async () => {
     const { user, client } = await person('EDITOR');
     const { key } = await client.create('/api-keys', { name: 'x', role: 'VIEWER' });
@@ -312,8 +320,8 @@ describe('the audit', () => {
   });
 
   it('that cannot be written does not undo the deed', async () => {
-    await server.people.audit.record({ actor: { userId: 'no id', keyId: null }, action: 'x', objectKind: 'y', objectId: 'z' });
-    const { total } = await server.people.audit.list({ action: 'x', page: 1, limit: 1 });
+    await server.people.audit.record({ actor: { userId: 'no id', keyId: null }, action: 'user.created', objectKind: 'user', objectId: 'z' });
+    const { total } = await server.people.audit.list({ objectId: 'z', page: 1, limit: 1 });
     assert.equal(total, 0);
   });
 });

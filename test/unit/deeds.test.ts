@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { assetPath } from '../../src/assets.ts';
 import { deedOf, deeds, withAudit } from '../../src/http/deeds.ts';
 import { ok, route, type Call } from '../../src/http/route.ts';
+import { auditActions, auditObjectKinds } from '../../src/stores/postgres/audit-actions.ts';
 import { everyRoute } from '../support/every-route.ts';
 import { z } from 'zod';
 
@@ -27,6 +31,15 @@ describe('the audit of calls', () => {
     const names = api.map(nameOf);
     for (const name of Object.keys(deeds)) assert.ok(names.includes(name), name);
     for (const name of Object.keys(deeds)) assert.ok(!recordThemselves.some((pattern) => pattern.test(name)), name);
+  });
+
+  it('has one list of actions and objects, which holds nothing that no code writes', () => {
+    const folder = assetPath('src');
+    const writers = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /^(actors|http)\b.*\.ts$/.test(name));
+    const sources = writers.map((name) => readFileSync(join(folder, name), 'utf8')).filter((text) => /audit/i.test(text)).join('\n');
+    for (const list of [auditActions, auditObjectKinds]) assert.equal(new Set<string>(list).size, list.length);
+    assert.deepEqual(auditActions.filter((action) => !sources.includes(`'${action}'`)), []);
+    assert.deepEqual(auditObjectKinds.filter((kind) => !sources.includes(`objectKind: '${kind}'`)), []);
   });
 
   it('writes who did what to which object, names of fields but no values, and nothing of a refused call', async () => {

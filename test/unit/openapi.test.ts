@@ -9,6 +9,7 @@ import { examples, namedExamples } from '../../src/http/reference/examples.ts';
 import { createSchemaBook, emit } from '../../src/http/reference/schema-book.ts';
 import { tagTexts } from '../../src/http/reference/text.ts';
 import { created, route, type Route } from '../../src/http/route.ts';
+import { auditActions, auditObjectKinds } from '../../src/stores/postgres/audit-actions.ts';
 import { everyRoute } from '../support/every-route.ts';
 
 const { api, root: everyRoot } = await everyRoute();
@@ -203,6 +204,12 @@ describe('the OpenAPI document', () => {
       const result = body.safeParse(example);
       assert.ok(result.success, `${name}: ${result.error?.message}`);
     }
+  });
+
+  it('names every deed that the audit can be asked for', () => {
+    const { parameters } = document.paths['/audit'].get;
+    const shown = (name: string) => (resolve(parameters.find((parameter: any) => parameter.name === name).schema.$ref) as any).enum;
+    assert.deepEqual([shown('action'), shown('objectKind')], [[...auditActions], [...auditObjectKinds]]);
   });
 
   it('tells what webhooks receive', () => {

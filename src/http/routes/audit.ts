@@ -3,19 +3,18 @@ import { isId } from '../../ids.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import { pageFields } from '../query.ts';
 import { page, route, type Route } from '../route.ts';
-import { auditEntrySchema } from '../schemas/people.ts';
+import { auditActionSchema, auditEntrySchema, auditObjectKindSchema } from '../schemas/people.ts';
 
 export interface AuditRoutesDeps {
   audit: Pick<Audit, 'list'>;
 }
 
-const word = z.string().min(1).max(200).optional();
 const auditQuery = z.strictObject({
   ...pageFields(100),
   actorId: z.string().refine(isId, 'must be an id').optional(),
-  action: word.describe('As in user.created'),
-  objectKind: word,
-  objectId: word,
+  action: auditActionSchema.optional(),
+  objectKind: auditObjectKindSchema.optional(),
+  objectId: z.string().min(1).max(200).optional(),
 });
 
 export function auditRoutes({ audit }: AuditRoutesDeps): Route[] {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isEmail } from '../../auth/email.ts';
 import { isPasswordLength, longestPassword, shortestPassword } from '../../auth/passwords.ts';
 import { userRoles } from '../../auth/roles.ts';
+import { auditActions, auditObjectKinds } from '../../stores/postgres/audit-actions.ts';
 import { idSchema, timeSchema } from './common.ts';
 
 export { idSchema };
@@ -45,6 +46,9 @@ export const memberSchema = z
   .strictObject({ userId: idSchema, email: z.string(), role: memberRoleSchema, addedAt: timeSchema })
   .meta({ id: 'Member', description: 'A user with whom a survey is shared.' });
 
+export const auditActionSchema = z.enum(auditActions).meta({ id: 'AuditAction', description: 'What was done. Later versions may know of more.' });
+export const auditObjectKindSchema = z.enum(auditObjectKinds).meta({ id: 'AuditObjectKind', description: 'To what it was done.' });
+
 export const auditEntrySchema = z
   .strictObject({
     id: z.string(),
@@ -52,8 +56,8 @@ export const auditEntrySchema = z
     actorId: idSchema.nullable(),
     actorKind: z.enum(['USER', 'API_KEY', 'SYSTEM']),
     keyId: idSchema.nullable(),
-    action: z.string().describe('As in `user.created`'),
-    objectKind: z.string(),
+    action: auditActionSchema,
+    objectKind: auditObjectKindSchema,
     objectId: z.string(),
     details: z.record(z.string(), z.unknown()),
   })

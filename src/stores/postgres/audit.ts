@@ -1,4 +1,5 @@
 import type { Log } from '../../log.ts';
+import type { AuditAction, AuditObjectKind } from './audit-actions.ts';
 import { withPostgres, type Sql } from './client.ts';
 
 /** Who did it; a `Principal` fits. Null: the service itself, or somebody it does not know. */
@@ -9,9 +10,8 @@ export interface AuditActor {
 
 export interface AuditRecord {
   actor: AuditActor | null;
-  /** `<object>.<what happened>`, as in `user.created`. */
-  action: string;
-  objectKind: string;
+  action: AuditAction;
+  objectKind: AuditObjectKind;
   objectId: string;
   /** Never a password, token or answer. */
   details?: Readonly<Record<string, unknown>>;
@@ -31,8 +31,8 @@ export interface AuditEntry {
 
 export interface AuditQuery {
   actorId?: string | undefined;
-  action?: string | undefined;
-  objectKind?: string | undefined;
+  action?: AuditAction | undefined;
+  objectKind?: AuditObjectKind | undefined;
   objectId?: string | undefined;
   page: number;
   limit: number;
