@@ -19,7 +19,7 @@ import { createHint, startWebhooks, webhookHandlers } from './webhooks.ts';
 export function startJobs(options: JobsOptions) {
   const stops: (() => Promise<void>)[] = [];
   const { stores, core, workers, log } = options;
-  const fanOut = createFanOut({ ...stores, metrics: options.metrics, hint: createHint(workers, log), now: core.now, newId });
+  const fanOut = createFanOut({ ...stores, metrics: options.metrics, hint: createHint(workers, log), now: core.now, newId, log });
   if (options.roles.includes('ingest')) stops.push(startIngest(options, fanOut));
   if (options.roles.includes('jobs')) stops.push(...startRelay(options, fanOut));
   return {

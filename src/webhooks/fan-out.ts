@@ -1,6 +1,8 @@
-import { decodeResponse } from '../domain/response-row.ts';
+import type { Log } from '../log.ts';
 import type { DeliveryStore, NewDelivery } from '../stores/postgres/webhook-deliveries.ts';
 import type { Listener, WebhookStore } from '../stores/postgres/webhooks.ts';
+import { rowsOf } from '../stores/redis/entry-rows.ts';
+import type { StreamEntry } from '../stores/redis/stream.ts';
 import { createRoom } from './room.ts';
 
 /** Something that endpoints may want to hear of. `key` names its cause: however often it is told, each endpoint gets it once. */
@@ -13,10 +15,7 @@ export interface Occurrence {
 }
 
 /** The part of a stream's entry that is looked at. */
-export interface CommittedEntry {
-  surveyIds: readonly string[];
-  rows: Buffer;
-}
+export type CommittedEntry = Pick<StreamEntry, 'id' | 'surveyIds' | 'rows'>;
 
 export interface FanOutDeps {
   webhooks: Pick<WebhookStore, 'listeners'>;
@@ -26,6 +25,7 @@ export interface FanOutDeps {
   hint(webhookIds: readonly string[], delayMs: number): void;
   now(): number;
   newId(nowMs: number): string;
+  log: Pick<Log, 'warn'>;
 }
 
 const batchWaitMs = 1000;
@@ -35,7 +35,7 @@ const fullBatch = 100;
  * Writes a delivery for every endpoint that listens, at most one a cause and endpoint: it may be told the same again after a crash.
  * Endpoints are asked for once a batch of responses, a few times a second, so an endpoint hears of everything that is committed after its creation.
  */
-export function createFanOut({ webhooks, deliveries, metrics, hint, now, newId }: FanOutDeps) {
+export function createFanOut({ webhooks, deliveries, metrics, hint, now, newId, log }: FanOutDeps) {
   const room = createRoom(deliveries);
 
   /** What finds no room any more is written down as not sent: it is in the log, and can be replayed. */
@@ -75,7 +75,7 @@ export function createFanOut({ webhooks, deliveries, metrics, hint, now, newId }
       if (surveyIds.length === 0) return;
       const listeners = (await webhooks.listeners(surveyIds)).filter((listener) => listener.events.some(isOfResponse));
       if (listeners.length === 0) return;
-      const { occurrences, deletedKeys } = read(entries, new Set(listeners.map((listener) => listener.surveyId)));
+      const { occurrences, deletedKeys } = read(entries, new Set(listeners.map((listener) => listener.surveyId)), log);
       await write(occurrences, listeners);
       if (deletedKeys.length > 0) await deliveries.markDeleted([...new Set(listeners.map((listener) => listener.webhookId))], deletedKeys);
     },
@@ -88,17 +88,12 @@ const isOfResponse = (event: string) => event === 'response.submitted' || event 
 const submittedKey = (responseId: string) => `submitted:${responseId}`;
 const completedKey = (responseId: string) => `completed:${responseId}`;
 
-function read(entries: readonly CommittedEntry[], wanted: ReadonlySet<string>) {
+function read(entries: readonly CommittedEntry[], wanted: ReadonlySet<string>, log: FanOutDeps['log']) {
   const occurrences: Occurrence[] = [];
   const deletedKeys: string[] = [];
   for (const entry of entries) {
     if (entry.rows.length === 0 || !entry.surveyIds.some((surveyId) => wanted.has(surveyId))) continue;
-    for (const line of entry.rows.toString('utf8').split('\n')) {
-      // A line begins with `["<survey id>"`.
-      if (!wanted.has(line.slice(2, 38))) continue;
-      const found = decoded(line);
-      if (!found) continue;
-      const { head, isDeleted } = found;
+    for (const { head, isDeleted } of rowsOf(entry, wanted, log)) {
       const { surveyId, responseId } = head;
       if (isDeleted) deletedKeys.push(submittedKey(responseId), completedKey(responseId));
       else {
@@ -109,15 +104,6 @@ function read(entries: readonly CommittedEntry[], wanted: ReadonlySet<string>) {
     }
   }
   return { occurrences, deletedKeys };
-}
-
-/** A line that cannot be read was not stored either but set apart: nobody is told of it, and all others must be. */
-function decoded(line: string): ReturnType<typeof decodeResponse> | undefined {
-  try {
-    return decodeResponse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 /** One row an occurrence and endpoint. What goes in batches waits a second for company, unless there is enough already. */

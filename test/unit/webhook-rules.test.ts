@@ -140,6 +140,7 @@ describe('fan-out of stored responses', () => {
   });
   const encode = (fields: Partial<ResponseHead>) => encodeResponse(head(fields), { codes: [], numbers: [], texts: [] } as never);
   const run = async (lines: string[], listeners: Listener[], alreadyWaiting = 0) => {
+    const logged: unknown[] = [];
     const added: NewDelivery[] = [];
     const deleted: (readonly string[])[] = [];
     const hinted: string[] = [];
@@ -148,9 +149,10 @@ describe('fan-out of stored responses', () => {
       webhooks: { listeners: async () => listeners },
       deliveries: { add: async (rows) => void added.push(...rows), markDeleted: async (_hooks, keys) => void deleted.push(keys), waiting: async (ids) => new Map(ids.map((id) => [id, alreadyWaiting])) },
       metrics: { webhookOverflowed: (count) => (overflow += count) }, hint: (ids) => void hinted.push(...ids), now: () => startMs, newId,
+      log: { warn: (...said: unknown[]) => void logged.push(said) },
     });
-    await fanOut.committed([{ surveyIds: [surveyId, otherId], rows: Buffer.from(lines.join('\n')) }]);
-    return { added, deleted, hinted, overflow };
+    await fanOut.committed([{ id: '5-0', surveyIds: [surveyId, otherId], rows: Buffer.from(lines.join('\n')) }]);
+    return { added, deleted, hinted, overflow, logged };
   };
   const maxWaiting = 1000;
   const both = ['response.submitted', 'response.completed'];
@@ -163,6 +165,14 @@ describe('fan-out of stored responses', () => {
       ['response.submitted', expected[0]?.responseId], ['response.completed', expected[0]?.responseId], ['response.submitted', expected[1]?.responseId], ['response.completed', expected[3]?.responseId],
     ]);
     assert.deepEqual(added.map(({ occurredAt }) => occurredAt.getTime() - startMs), [0, 1, 0, 1]);
+  });
+
+  it('passes over a row that cannot be read, tells of all others, and logs where it lies but nothing of it', async () => {
+    const good = [encode({}), encode({})];
+    const spoilt = encode({ language: 'a secret' }).slice(0, -1);
+    const { added, logged } = await run([good[0] ?? '', spoilt, good[1] ?? '', `["${otherId}" of others`], [{ webhookId, surveyId, events: ['response.submitted'], isBatch: false, maxWaiting }]);
+    assert.deepEqual(added.map(({ data }) => data['responseId']), good.map((line) => decodeResponse(line).head.responseId));
+    assert.deepEqual(logged, [[{ entry: '5-0', place: 1 }, 'a row of the stream could not be read']]);
   });
 
   it('gives the same cause the same key when a batch is told again', async () => {

@@ -1,8 +1,8 @@
 import type { SurveyActors } from '../../actors/surveys.ts';
 import { readAnswers, type CompiledSurvey } from '../../domain/answers.ts';
 import { encodeLiveCursor, type LivePosition } from '../../domain/live-cursor.ts';
-import { decodeResponse } from '../../domain/response-row.ts';
 import type { Log } from '../../log.ts';
+import { rowsOf, type EntryRow } from '../../stores/redis/entry-rows.ts';
 import type { StreamEntry } from '../../stores/redis/stream.ts';
 import type { Frame } from './outlet.ts';
 
@@ -18,8 +18,6 @@ export interface EventsDeps {
   log: Log;
 }
 
-type Decoded = ReturnType<typeof decodeResponse>;
-
 /** Makes live events from stream entries: those of one survey, deletions left out. */
 export function createEventReader({ actors, log }: EventsDeps) {
   /** The survey as it is at least since the response was accepted: an older one would not know all its answers. */
@@ -28,25 +26,15 @@ export function createEventReader({ actors, log }: EventsDeps) {
     if (!held || held.survey.version >= version) return held?.compiled;
     return (await actors.sync(surveyId))?.compiled;
   };
-  const decode = (line: string, entry: StreamEntry): Decoded | undefined => {
-    try {
-      return decodeResponse(line);
-    } catch (error) {
-      log.warn({ err: error, entry: entry.id }, 'a row of the stream could not be read');
-      return undefined;
-    }
-  };
   return async (surveyId: string, entry: StreamEntry): Promise<LiveEvent[]> => {
-    const start = `["${surveyId}"`;
     const [ms = 0, seq = 0] = entry.id.split('-').map(Number);
     const events: LiveEvent[] = [];
     let compiled: CompiledSurvey | undefined;
-    for (const [row, line] of entry.rows.toString().split('\n').entries()) {
-      const found = line.startsWith(start) ? decode(line, entry) : undefined;
-      if (!found || found.isDeleted) continue;
+    for (const found of rowsOf(entry, new Set([surveyId]), log)) {
+      if (found.isDeleted) continue;
       if (!compiled || compiled.survey.version < found.head.surveyVersion) compiled = await compiledFor(surveyId, found.head.surveyVersion);
       if (!compiled) return events;
-      events.push(eventOf(compiled, found, { ms, seq, row }));
+      events.push(eventOf(compiled, found, { ms, seq, row: found.place }));
     }
     return events;
   };
@@ -55,7 +43,7 @@ export function createEventReader({ actors, log }: EventsDeps) {
 export type EventReader = ReturnType<typeof createEventReader>;
 
 /** Only what the contract names: nothing that could tell who answered. */
-function eventOf(compiled: CompiledSurvey, { head, row }: Decoded, position: LivePosition): LiveEvent {
+function eventOf(compiled: CompiledSurvey, { head, row }: EntryRow, position: LivePosition): LiveEvent {
   const cursor = encodeLiveCursor(position);
   const text = JSON.stringify({
     type: 'response', surveyId: head.surveyId, responseId: head.responseId, isComplete: head.isComplete,
