@@ -109,6 +109,11 @@ export function unavailable(message: string, retryAfterSeconds = 2, cause?: unkn
   return new Problem('SERVICE_UNAVAILABLE', message, { retryAfterSeconds, cause });
 }
 
+/** Others changed it at the same moment, again and again: a moment later it may well work. */
+export function changedTooOften(what: 'survey' | 'response'): Problem {
+  return unavailable(`The ${what} is being changed too often right now`, 1);
+}
+
 /** A pipeline step that must not be tried again: the input itself is wrong. */
 export class PermanentFailure extends Error {
   constructor(message: string, options?: { cause?: unknown }) {

@@ -1,5 +1,5 @@
 import type { SurveyWithQuestions } from '../domain/survey.ts';
-import { conflict, unavailable } from '../errors.ts';
+import { changedTooOften, conflict } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Intake } from '../stores/redis/intake.ts';
 import type { SurveyChange, SurveyStore } from '../stores/postgres/surveys.ts';
@@ -45,7 +45,7 @@ export function createAnonymity({ intake, countResponses, change, announce, log 
   const finish = (begun: SurveyWithQuestions, decide: Decide): Promise<SurveyWithQuestions> =>
     change(begun.id, (current) => {
       // Between another's step back and a new beginning, respondents may have been named.
-      if (!current.isAnonymous || (isUnsure(current) && current.anonymityBegun !== begun.anonymityBegun)) throw unavailable('The survey is being changed too often right now', 1);
+      if (!current.isAnonymous || (isUnsure(current) && current.anonymityBegun !== begun.anonymityBegun)) throw changedTooOften('survey');
       const decided = decide(current) ?? { survey: current, isWordingChanged: false };
       return { ...decided, survey: { ...decided.survey, anonymityBegun: null } };
     });
@@ -74,7 +74,7 @@ export function createAnonymity({ intake, countResponses, change, announce, log 
       // Not taken back by us: another did, or made sure of it before there were responses.
       if ((await takeBack(saved)) && open === 'own') throw hasResponses();
     }
-    throw unavailable('The survey is being changed too often right now', 1);
+    throw changedTooOften('survey');
   };
 }
 

@@ -1,4 +1,4 @@
-import { Problem, conflict, unavailable } from '../errors.ts';
+import { Problem, changedTooOften, conflict } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import type { AppendResult } from '../stores/redis/appendix.ts';
 import type { Intake } from '../stores/redis/intake.ts';
@@ -101,7 +101,7 @@ async function insist(deps: SubmissionsDeps, trial: Trial, first?: { held: HeldS
     else changes += 1;
     known = undefined;
   }
-  return { kind: 'refused', problem: unavailable(`The ${merges < mergeAttempts ? 'survey' : 'response'} is being changed too often right now`), standing: trial.standing };
+  return { kind: 'refused', problem: changedTooOften(merges < mergeAttempts ? 'survey' : 'response'), standing: trial.standing };
 }
 
 export type Submissions = ReturnType<typeof createSubmissions>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { conflict, notFound, Problem, problemTable, unavailable, validationProblem, type ProblemCode } from '../../src/errors.ts';
+import { changedTooOften, conflict, notFound, Problem, problemTable, unavailable, validationProblem, type ProblemCode } from '../../src/errors.ts';
 import { createOpenApi } from '../../src/http/openapi.ts';
 import { refusalsOf } from '../../src/http/reference/refusals.ts';
 import { everyRoute } from '../support/every-route.ts';
@@ -48,6 +48,13 @@ describe('the problem table', () => {
 
   it('words every refusal for people, without naming what is inside', () => {
     for (const { message } of Object.values(problemTable)) assert.match(message, /^[A-Z][A-Za-z /’]+$/);
+  });
+
+  it('asks whoever met too many changes to come again in a second', () => {
+    for (const what of ['survey', 'response'] as const) {
+      const problem = changedTooOften(what);
+      assert.deepEqual([problem.code, problem.retryAfterSeconds, problem.message], ['SERVICE_UNAVAILABLE', 1, `The ${what} is being changed too often right now`]);
+    }
   });
 });
 
