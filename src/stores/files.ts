@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isId } from '../ids.ts';
 
 /** Where a writer puts its bytes. Resolves when there is room for more, so that a writer never runs ahead of the disk. */
 export interface FileSink {
@@ -58,12 +59,12 @@ export function createExportFiles(dataDir: string) {
 
     remove: (id: string): Promise<void> => rm(path(id), { force: true }),
 
-    /** Ids of all files there. Removes what writers that died have left. */
+    /** Ids of all files there, whatever else lies beside them. Removes what writers that died have left. */
     async list(nowMs: number): Promise<string[]> {
       const names = await readdir(folder).catch(() => []);
       const isLeft = async (name: string) => nowMs - ((await stat(path(name)).catch(() => undefined))?.mtimeMs ?? nowMs) > staleMs;
       for (const name of names) if (name.endsWith(partEnding) && (await isLeft(name))) await rm(path(name), { force: true });
-      return names.filter((name) => !name.endsWith(partEnding));
+      return names.filter(isId);
     },
   };
 }

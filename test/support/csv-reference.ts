@@ -1,4 +1,4 @@
-import { csvText } from '../../src/pipelines/exports/csv.ts';
+import { csvJson, csvText } from '../../src/pipelines/exports/csv.ts';
 import type { FileColumn } from '../../src/pipelines/exports/layout.ts';
 import type { ResponseRecord } from '../../src/stores/clickhouse/responses.ts';
 
@@ -7,9 +7,10 @@ export function referenceLine(columns: readonly FileColumn[], record: ResponseRe
   return `${columns.map((column) => referenceCell(column, record)).join(',')}\r\n`;
 }
 
-function referenceCell({ type, read }: FileColumn, record: ResponseRecord): string {
+function referenceCell({ type, read, field }: FileColumn, record: ResponseRecord): string {
   const value = read(record);
   if (value === null) return '';
   if (type === 'moment' && typeof value === 'number') return new Date(value).toISOString();
+  if (field === 'metadata') return csvJson(String(value));
   return typeof value === 'string' ? csvText(value) : String(value);
 }

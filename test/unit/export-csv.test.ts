@@ -9,6 +9,18 @@ describe('CSV export', () => {
     for (const text of ['1+1', "it's", "'quoted'", '', ' =1']) assert.equal(safeText(text), text);
   });
 
+  it('leaves none behind what another spreadsheet takes for the end of a cell, and what was submitted can be had back', () => {
+    const pairs = [
+      ["x;=cmd|' /C calc'!A0;y", "x;'=cmd|' /C calc'!A0;y"], ['a\n=1', "a\n'=1"], ['a\r\n+1', "a\r\n'+1"], ['a\t@x', "a\t'@x"], ['a;"=1"', `a;'"=1"`], ["a;'-1", "a;''-1"], [';;=1', ";;'=1"],
+      ['\t=1', "'\t'=1"], ['fine ;-)', 'fine ;-)'], ["odd ;'-)", "odd ;''-)"], ['a; b', 'a; b'], ['a;b', 'a;b'],
+    ] as const;
+    const given = (text: string) => text.replace(/([;\t\r\n])'(["']*[=+\-@\0＝＋－＠])/g, '$1$2').replace(/^'('*[=+\-@\t\r\n\0＝＋－＠])/, '$1');
+    for (const [text, safe] of pairs) {
+      assert.equal(safeText(text), safe);
+      assert.equal(given(safe), text);
+    }
+  });
+
   it('quotes what would end a cell or a line', () => {
     assert.equal(csvText('a "b", c'), '"a ""b"", c"');
     assert.equal(csvText('=1,2'), `"'=1,2"`);

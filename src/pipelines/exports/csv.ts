@@ -23,15 +23,21 @@ function columnOf({ answer, field }: FileColumn, labels: Labels): CsvColumn {
 /** A text as it stands in the file. */
 export const csvText = (text: string): string => quoted(safeText(text));
 
+/** JSON as it stands in the file: the same JSON, but no semicolon, which some spreadsheets take for the end of a cell. */
+export const csvJson = (json: string): string => quoted(json.replaceAll(';', '\\u003b'));
+
 const dangerous = /^'*[=+\-@\t\r\n\0＝＋－＠]/;
+/** Where a spreadsheet may begin another cell though the text is quoted: some take semicolons or tabs for separators, and then no quotation mark within a line begins a cell. */
+const dangerousInside = /([;\t\r\n])(["']*[=+\-@\0＝＋－＠])/g;
+const winking = /([;\t\r\n])'-\)/g;
 
 /**
- * A spreadsheet runs a cell that begins with one of these as a formula, so it gets an apostrophe (OWASP, “CSV Injection”). Apostrophes
- * that a respondent put there count too: taking one from every text that begins with apostrophes and such a sign gives back exactly what
- * was submitted.
+ * A spreadsheet runs a cell that begins with one of these as a formula, so it gets an apostrophe (OWASP, “CSV Injection”), and so does
+ * what follows a semicolon, tab or line end within a text; ";-)" is no formula. Apostrophes that a respondent put there count too: taking
+ * one away wherever one stands so gives back exactly what was submitted.
  */
 export function safeText(text: string): string {
-  return dangerous.test(text) ? `'${text}` : text;
+  return (dangerous.test(text) ? `'${text}` : text).replace(dangerousInside, "$1'$2").replace(winking, '$1-)');
 }
 
 const special = /[",\r\n]/;

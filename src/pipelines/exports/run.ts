@@ -15,7 +15,7 @@ import { layoutOf } from './layout.ts';
 import { summarise } from './summary.ts';
 
 export interface RunDeps {
-  exports: Pick<ExportStore, 'begin' | 'advance' | 'complete' | 'fail' | 'definition'>;
+  exports: Pick<ExportStore, 'begin' | 'find' | 'advance' | 'complete' | 'fail' | 'definition'>;
   surveys: Pick<SurveyStore, 'load'>;
   rows: ExportRows;
   totals: Pick<TotalsStore, 'countSurvey'>;
@@ -68,7 +68,8 @@ export async function runExport(deps: RunDeps, exportId: string): Promise<RunOut
     return 'completed';
   } catch (error) {
     if (!(error instanceof NotWanted)) throw error;
-    await deps.files.remove(exportId);
+    // Another run of the same export may have been first: then the file, which is the same to the byte, is what its row promises.
+    if ((await deps.exports.find(exportId))?.status !== 'COMPLETED') await deps.files.remove(exportId);
     return 'not wanted';
   }
 }

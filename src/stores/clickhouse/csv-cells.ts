@@ -27,7 +27,7 @@ const fields: Readonly<Record<HeadField, string>> = {
   language: safe('language'),
   respondent: safe('respondent'),
   // Of JSON's two spellings of some control characters the database has its own.
-  metadata: `if(empty(metadata), '', concat('"', replaceAll(toJSONString(metadata), '"', '""'), '"'))`,
+  metadata: String.raw`if(empty(metadata), '', concat('"', replaceAll(replaceAll(toJSONString(metadata), ';', '\\u003b'), '"', '""'), '"'))`,
 };
 
 function answer({ cell, textOf }: Extract<CsvColumn, { cell: ExportCell }>, columnOf: ColumnOf): string {
@@ -79,7 +79,10 @@ function number(value: string): string {
 /** See `safeText` of the CSV export: what a spreadsheet would run gets an apostrophe. */
 function safe(value: string): string {
   const dangerous = String.raw`'^\'*[=+\\-@\\t\\r\\n\\x00＝＋－＠]'`;
-  return quoted(`if(match(${value}, ${dangerous}), concat('\\'', ${value}), ${value})`);
+  const inside = String.raw`'([;\\t\\r\\n])(["\']*[=+\\-@\\x00＝＋－＠])'`;
+  const begun = `if(match(${value}, ${dangerous}), concat('\\'', ${value}), ${value})`;
+  const within = String.raw`replaceRegexpAll(replaceRegexpAll(${begun}, ${inside}, '\\1\'\\2'), '([;\\t\\r\\n])\'-\\)', '\\1-)')`;
+  return quoted(String.raw`if(match(${value}, '[;\\t\\r\\n]'), ${within}, ${begun})`);
 }
 
 function quoted(value: string): string {
