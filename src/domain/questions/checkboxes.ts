@@ -3,8 +3,9 @@ import { visibleOptions } from '../survey.ts';
 import type { QuestionType } from './contract.ts';
 import { bitsOf, distributionOf, findOption, flagColumns, hasBit, optionCategories, setBit, wordKeys, wordSlots } from './choice.ts';
 import { blankStatistic } from './numbers.ts';
-import { refuseStrays } from './text-checks.ts';
+import { refuseStrays, type Fields } from './text-checks.ts';
 
+const optionOnly: Fields = { value: ['optionId'] };
 const count = z.number().int().min(1).max(200);
 
 /** Several of the options. Percentages are of respondents, so they may add up to more than 100. */
@@ -24,7 +25,7 @@ export const checkboxes: QuestionType = {
     const slots = wordSlots(question);
     let chosen = 0;
     for (const placed of answers) {
-      if (!refuseStrays(placed, { value: ['optionId'] }, context)) continue;
+      if (!refuseStrays(placed, optionOnly, context)) continue;
       const option = findOption(question, placed, context);
       if (!option) continue;
       if (setBit(row.codes, slots, option.code)) chosen += 1;

@@ -4,7 +4,7 @@ import type { Category, CountResult, QuestionType, TypeStatistic } from './contr
 import { codesOf } from './choice.ts';
 import { numberSlotAt, slotAt } from './columns.ts';
 import { binDistribution, binKey, binsAtMost, blankStatistic, box, decimalsOf, edgeDigits, momentsOf, roundTo } from './numbers.ts';
-import { onlyAnswer, refuseStrays } from './text-checks.ts';
+import { onlyAnswer, refuseStrays, type Fields } from './text-checks.ts';
 
 export interface Scale {
   min: number;
@@ -14,6 +14,7 @@ export interface Scale {
 
 /** Scales with more points than this keep the number itself instead of the point's index. */
 const pointsAtMost = 10_000;
+const numberOnly: Fields = { value: ['numberValue'] };
 const mostSteps = 1e9;
 /** Of the largest number on the scale: below it, neighbouring points could not be told apart for sure. */
 const finestStep = 1e-12;
@@ -89,7 +90,7 @@ export function createScaleType(settings: z.ZodType<Record<string, unknown>>, { 
     read(question, answers, row, context) {
       const placed = onlyAnswer(answers, context);
       const { numberValue } = placed.answer;
-      if (!refuseStrays(placed, { value: ['numberValue'] }, context) || numberValue === undefined) return;
+      if (!refuseStrays(placed, numberOnly, context) || numberValue === undefined) return;
       const own = scale(question);
       const known = pointsOf(question, own).get(numberValue);
       if (known !== undefined) {

@@ -4,9 +4,11 @@ import { otherCode, otherValue, type Category, type QuestionType } from './contr
 import { codesOf, distributionOf, findOption, optionByCode, optionCategories, otherCategory } from './choice.ts';
 import { slotAt, textSlotAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
-import { isPlainText, onlyAnswer, refuseStrays } from './text-checks.ts';
+import { isPlainText, onlyAnswer, refuseStrays, type Fields } from './text-checks.ts';
 
 const otherAtMost = 500;
+const optionOnly: Fields = { value: ['optionId'] };
+const optionOrOther: Fields = { value: ['optionId', 'textValue'] };
 
 /** One option of several, or a text of one's own where the author allows it: MULTIPLE_CHOICE and DROPDOWN. */
 export const singleChoice: QuestionType = {
@@ -18,7 +20,7 @@ export const singleChoice: QuestionType = {
   read(question, answers, row, context) {
     const placed = onlyAnswer(answers, context);
     const allowsOther = question.settings['allowOther'] === true;
-    if (!refuseStrays(placed, { value: allowsOther ? ['optionId', 'textValue'] : ['optionId'] }, context)) return;
+    if (!refuseStrays(placed, allowsOther ? optionOrOther : optionOnly, context)) return;
     const { textValue } = placed.answer;
     if (textValue === undefined) {
       const option = findOption(question, placed, context);

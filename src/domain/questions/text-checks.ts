@@ -7,27 +7,40 @@ export function isPlainText(text: string): boolean {
 
 /** The one answer of a single-answer question; reports every further one. */
 export function onlyAnswer(answers: readonly PlacedAnswer[], context: ReadContext): PlacedAnswer {
-  for (const { index } of answers.slice(1)) context.report(index, '', 'this question takes one answer');
+  for (let n = 1; n < answers.length; n += 1) context.report(answers[n]?.index ?? 0, '', 'this question takes one answer');
   return answers[0] as PlacedAnswer;
 }
 
-/** Reports value fields and places that the type has no use for. */
-export function refuseStrays({ index, answer }: PlacedAnswer, allowed: { value: readonly ('textValue' | 'numberValue' | 'optionId')[]; row?: boolean; rank?: boolean }, context: ReadContext): boolean {
+type ValueField = 'textValue' | 'numberValue' | 'optionId';
+
+/** What the answers to a type of question may hold beside their question. */
+export interface Fields {
+  value: readonly ValueField[];
+  row?: boolean;
+  rank?: boolean;
+}
+
+/** Reports value fields and places that the type has no use for. Fields are named one by one, which is quicker than to go over their names. */
+export function refuseStrays({ index, answer }: PlacedAnswer, allowed: Fields, context: ReadContext): boolean {
+  const { textValue, numberValue, optionId, rowId, rank } = answer;
   let isFine = true;
-  for (const field of ['textValue', 'numberValue', 'optionId'] as const)
-    if (answer[field] !== undefined && !allowed.value.includes(field)) {
-      context.report(index, field, `does not fit this question: ${allowed.value.join(' or ')} does`);
-      isFine = false;
-    }
-  if (answer.rowId !== undefined && allowed.row !== true) {
+  if (textValue !== undefined && !allowed.value.includes('textValue')) isFine = refuseValue(index, 'textValue', allowed, context);
+  if (numberValue !== undefined && !allowed.value.includes('numberValue')) isFine = refuseValue(index, 'numberValue', allowed, context);
+  if (optionId !== undefined && !allowed.value.includes('optionId')) isFine = refuseValue(index, 'optionId', allowed, context);
+  if (rowId !== undefined && allowed.row !== true) {
     context.report(index, 'rowId', 'this question has no rows');
     isFine = false;
   }
-  if (answer.rank !== undefined && allowed.rank !== true) {
+  if (rank !== undefined && allowed.rank !== true) {
     context.report(index, 'rank', 'this question has no ranks');
     isFine = false;
   }
   return isFine;
+}
+
+function refuseValue(index: number, field: ValueField, { value }: Fields, context: ReadContext): false {
+  context.report(index, field, `does not fit this question: ${value.join(' or ')} does`);
+  return false;
 }
 
 const local = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+)*$/u;

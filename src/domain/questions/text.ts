@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ChartKind, CountResult, QuestionType, TextForm, TextKey } from './contract.ts';
 import { slotAt, textSlotAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
-import { isPlainText, onlyAnswer, refuseStrays } from './text-checks.ts';
+import { isPlainText, onlyAnswer, refuseStrays, type Fields } from './text-checks.ts';
 
 export interface TextKind {
   settings: QuestionType['settings'];
@@ -19,6 +19,8 @@ export interface TextKind {
   chart?: ChartKind;
 }
 
+const textOnly: Fields = { value: ['textValue'] };
+
 /** A question that is answered with one text. */
 export function createTextType(kind: TextKind): QuestionType {
   return {
@@ -30,7 +32,7 @@ export function createTextType(kind: TextKind): QuestionType {
     read(question, answers, row, context) {
       const placed = onlyAnswer(answers, context);
       const { textValue } = placed.answer;
-      if (!refuseStrays(placed, { value: ['textValue'] }, context) || textValue === undefined) return;
+      if (!refuseStrays(placed, textOnly, context) || textValue === undefined) return;
       const problem = isPlainText(textValue) ? kind.problemOf(textValue, question.settings) : 'holds a lone surrogate or a NUL character';
       if (problem !== undefined) return context.report(placed.index, 'textValue', problem);
       row.codes[slotAt(question)] = 1;

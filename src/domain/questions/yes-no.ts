@@ -3,7 +3,9 @@ import type { QuestionType } from './contract.ts';
 import { findOption } from './choice.ts';
 import { slotAt } from './columns.ts';
 import { singleChoice } from './single-choice.ts';
-import { onlyAnswer, refuseStrays } from './text-checks.ts';
+import { onlyAnswer, refuseStrays, type Fields } from './text-checks.ts';
+
+const optionOrText: Fields = { value: ['optionId', 'textValue'] };
 
 /** Yes or no; the answer is one of the two options that the service made, or the text “yes” or “no”. */
 export const yesNo: QuestionType = {
@@ -15,7 +17,7 @@ export const yesNo: QuestionType = {
   columns: () => ({ codes: [''], numbers: [], texts: [] }),
   read(question, answers, row, context) {
     const placed = onlyAnswer(answers, context);
-    if (!refuseStrays(placed, { value: ['optionId', 'textValue'] }, context)) return;
+    if (!refuseStrays(placed, optionOrText, context)) return;
     const { textValue } = placed.answer;
     const option = textValue === undefined ? findOption(question, placed, context) : question.options.find(({ value }) => value === textValue);
     if (option) row.codes[slotAt(question)] = option.code;
