@@ -1,7 +1,7 @@
 import { checkAnswers } from '../domain/answers.ts';
 import { canonicalLanguage } from '../domain/language.ts';
 import type { AnswerRow, KnownUpload } from '../domain/questions/contract.ts';
-import { encodeResponse } from '../domain/response-row.ts';
+import { encodeResponse, type ResponseHead } from '../domain/response-row.ts';
 import { durationMs, type Submission } from '../domain/submission.ts';
 import { Problem, conflict, notFound, validationProblem, type Finding } from '../errors.ts';
 import { isOwnResponseId } from '../ids.ts';
@@ -23,13 +23,6 @@ export interface SubmissionRequest {
   idempotencyKey: string | undefined;
   surveyToken: string | undefined;
   address: string;
-}
-
-interface SubmissionReply {
-  responseId: string;
-  isComplete: boolean;
-  submittedAt: string;
-  resumeToken?: string;
 }
 
 /** Finished uploads that a submission names; they are reserved for the response until it is accepted or released. */
@@ -160,46 +153,43 @@ interface AnswerInput {
 
 function planAnswers(deps: PlanDeps, input: AnswerInput, uploadIds: readonly string[], uploads: ReadonlyMap<string, KnownUpload>): Plan {
   const { request, submission, held, responseId, continued } = input;
-  const checked = checkAnswers(held.compiled, submission.answers, { isComplete: submission.isComplete, uploads, ...(continued.kept && { previous: continued.kept.row }) });
-  const anonymity: Finding[] = held.survey.isAnonymous && submission.respondent !== undefined ? [{ path: 'respondent', message: 'is not taken by an anonymous survey' }] : [];
+  const checked = checkAnswers(held.compiled, submission.answers, { isComplete: submission.isComplete, uploads, previous: continued.kept?.row });
+  const isNamed = held.survey.isAnonymous && submission.respondent !== undefined;
+  if (checked.ok && !isNamed && request.findings.length === 0) return encodePlan(deps, input, uploadIds, checked.row);
+  const anonymity: Finding[] = isNamed ? [{ path: 'respondent', message: 'is not taken by an anonymous survey' }] : [];
   const findings = [...request.findings, ...anonymity, ...(checked.ok ? [] : checked.findings)];
-  const { seen } = continued;
-  if (!checked.ok || findings.length > 0)
-    return { problem: validationProblem(findings), responseId, seen, isComplete: submission.isComplete, row: '', reply: '', state: '', uploadIds };
-  return { problem: undefined, seen, uploadIds, ...encodePlan(deps, input, checked.row) };
+  return { problem: validationProblem(findings), responseId, seen: continued.seen, isComplete: submission.isComplete, row: '', reply: '', state: '', uploadIds };
 }
 
 const noMetadata: Readonly<Record<string, string>> = {};
 const noUploads: ReadonlyMap<string, KnownUpload> = new Map();
 
-function encodePlan(deps: PlanDeps, { submission, held, responseId, continued }: AnswerInput, row: AnswerRow): Pick<Plan, 'responseId' | 'isComplete' | 'row' | 'reply' | 'state'> {
-  const { kept } = continued;
+function encodePlan(deps: PlanDeps, { submission, held, responseId, continued }: AnswerInput, uploadIds: readonly string[], row: AnswerRow): Plan {
+  const { kept, seen } = continued;
   const nowMs = deps.now();
   const { survey } = held;
   const { isComplete } = submission;
   const submittedAtMs = kept?.submittedAtMs ?? nowMs;
   const startedAtMs = kept?.startedAtMs ?? submission.startedAtMs;
-  const head = {
-    // What was saved before languages had one form may have another.
-    language: submission.language ?? (kept && (canonicalLanguage(kept.language) ?? kept.language)) ?? survey.language,
-    respondent: submission.respondent ?? kept?.respondent ?? '',
-    metadata: kept ? { ...kept.metadata, ...submission.metadata } : (submission.metadata ?? noMetadata),
+  // What was saved before languages had one form may have another.
+  const language = submission.language ?? (kept && (canonicalLanguage(kept.language) ?? kept.language)) ?? survey.language;
+  const respondent = submission.respondent ?? kept?.respondent ?? '';
+  const metadata = kept ? { ...kept.metadata, ...submission.metadata } : (submission.metadata ?? noMetadata);
+  const head: ResponseHead = {
+    surveyId: survey.id, responseId, submittedAtMs, version: (seen ?? 0) + 1, surveyVersion: survey.version, isComplete,
+    completedAtMs: isComplete ? nowMs : 0, durationMs: durationMs(startedAtMs, submittedAtMs), language, respondent, metadata,
   };
-  const reply: SubmissionReply = { responseId, isComplete, submittedAt: isoTime(submittedAtMs) };
-  if (!isComplete) reply.resumeToken = deps.secrets.resumeToken(survey.id, responseId);
-  const state: KeptState = { submittedAtMs, startedAtMs, ...head, row };
+  const state: KeptState | undefined = isComplete ? undefined : { submittedAtMs, startedAtMs, language, respondent, metadata, row };
   return {
-    responseId, isComplete,
-    row: encodeResponse(
-      {
-        surveyId: survey.id, responseId, submittedAtMs, version: (continued.seen ?? 0) + 1, surveyVersion: survey.version, isComplete,
-        completedAtMs: isComplete ? nowMs : 0, durationMs: durationMs(startedAtMs, submittedAtMs), ...head,
-      },
-      row,
-    ),
-    reply: JSON.stringify(reply),
-    state: isComplete ? '' : JSON.stringify(state),
+    problem: undefined, responseId, seen, isComplete, row: encodeResponse(head, row),
+    reply: replyText(responseId, submittedAtMs, isComplete ? undefined : deps.secrets.resumeToken(survey.id, responseId)),
+    state: state ? JSON.stringify(state) : '', uploadIds,
   };
+}
+
+/** The reply as JSON, put together by hand: ids, times and tokens hold nothing that would have to be escaped. */
+function replyText(responseId: string, submittedAtMs: number, resumeToken: string | undefined): string {
+  return `{"responseId":"${responseId}","isComplete":${resumeToken === undefined},"submittedAt":"${isoTime(submittedAtMs)}"${resumeToken === undefined ? '' : `,"resumeToken":"${resumeToken}"`}}`;
 }
 
 let lastIso = { ms: Number.NaN, text: '' };

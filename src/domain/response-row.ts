@@ -33,14 +33,22 @@ export function encodeResponse(head: ResponseHead, row: AnswerRow): string {
   return `["${head.surveyId}","${head.responseId}",${head.submittedAtMs},${head.version},0,${head.surveyVersion},${head.isComplete ? 1 : 0},${
     head.completedAtMs},${head.durationMs},${quoted(head.language)},${quoted(head.respondent)},${
     isEmpty(head.metadata) ? '{}' : JSON.stringify(head.metadata)},${row.numbers.length === 0 ? '[]' : JSON.stringify(row.numbers)},${
-    row.texts.length === 0 ? '[]' : JSON.stringify(row.texts)}${codes.length > 0 ? `,${codes.join(',')}` : ''}]`;
+    quotedList(row.texts)}${codes.length > 0 ? `,${codes.join(',')}` : ''}]`;
 }
 
-const plainText = /^[\w-]*$/;
+/** What JSON writes as it is: ASCII without control characters, quotes and backslashes. */
+const plainText = /^[ !#-[\]-~]*$/;
+const longestLook = 100;
 
-/** A short text is nearly always a language or nothing: those need no look at every character by the serializer. */
+/** Most texts are short and plain: for those a look takes less time than the serializer. */
 function quoted(text: string): string {
-  return text.length < 16 && plainText.test(text) ? `"${text}"` : JSON.stringify(text);
+  return text.length < longestLook && plainText.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+function quotedList(texts: readonly string[]): string {
+  let list = '';
+  for (const text of texts) list += list === '' ? quoted(text) : `,${quoted(text)}`;
+  return `[${list}]`;
 }
 
 function isEmpty(object: object): boolean {
