@@ -1,7 +1,7 @@
 import type { Finding } from '../errors.ts';
 import type { AnswerRow, GivenAnswer, KnownUpload, PlacedAnswer, QuestionType, ReadContext } from './questions/contract.ts';
 import { registry } from './questions/registry.ts';
-import type { Question, SurveyWithQuestions } from './survey.ts';
+import type { Question, SlotCounts, SurveyWithQuestions } from './survey.ts';
 
 interface CompiledQuestion {
   question: Question;
@@ -9,6 +9,8 @@ interface CompiledQuestion {
   codes: readonly number[];
   numbers: readonly number[];
   texts: readonly number[];
+  /** Which of the visible questions it is, from 0; −1: hidden. */
+  place: number;
 }
 
 /** A survey made ready for checking many submissions. */
@@ -16,9 +18,13 @@ export interface CompiledSurvey {
   survey: SurveyWithQuestions;
   /** Visible questions by id. */
   byId: ReadonlyMap<string, CompiledQuestion>;
+  /** Visible questions in order. */
+  visible: readonly CompiledQuestion[];
   required: readonly CompiledQuestion[];
   /** All questions, hidden ones too, in order. */
   all: readonly CompiledQuestion[];
+  /** A row without answers. */
+  blank: AnswerRow;
   /** Ids of uploads that a submission's answers name; empty for surveys without such questions. */
   uploadIdsIn(answers: unknown): string[];
 }
@@ -28,27 +34,29 @@ export interface CheckOptions {
   isComplete: boolean;
   uploads: ReadonlyMap<string, KnownUpload>;
   /** What the response held before: questions answered now are replaced, the others stay. */
-  previous?: AnswerRow;
+  previous?: AnswerRow | undefined;
 }
 
-export type Checked = { ok: true; row: AnswerRow; answered: string[] } | { ok: false; findings: Finding[] };
+export type Checked = { ok: true; row: AnswerRow } | { ok: false; findings: Finding[] };
 
 const answersAtMost = 5000;
 const findingsAtMost = 50;
 const answerKeys = new Set(['questionId', 'textValue', 'numberValue', 'optionId', 'rowId', 'rank']);
 
 export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
+  let visibleCount = 0;
   const all = survey.questions.map((question): CompiledQuestion => ({
     question,
     type: registry[question.type],
     codes: Object.values(question.slots.codes),
     numbers: Object.values(question.slots.numbers),
     texts: Object.values(question.slots.texts),
+    place: question.isHidden ? -1 : visibleCount++,
   }));
   const visible = all.filter(({ question }) => !question.isHidden);
   const uploads = new Set(visible.filter(({ type }) => type.namesUploads).map(({ question }) => question.id));
   return {
-    survey, all,
+    survey, all, visible, blank: blankRow(survey.slotCounts),
     byId: new Map(visible.map((item) => [item.question.id, item])),
     required: visible.filter(({ question }) => question.isRequired),
     uploadIdsIn: (answers) => (uploads.size === 0 || !Array.isArray(answers) ? [] : uploadIds(answers, uploads)),
@@ -70,17 +78,17 @@ function uploadIds(answers: readonly unknown[], questions: ReadonlySet<string>):
  */
 export function checkAnswers(compiled: CompiledSurvey, given: unknown, { isComplete, uploads, previous }: CheckOptions): Checked {
   const findings: Finding[] = [];
-  const { groups, misshaped } = groupAnswers(compiled, given, findings);
-  const row = startRow(compiled.survey, previous);
+  const { answered, answers, misshaped } = groupAnswers(compiled, given, findings);
+  const row = startRow(compiled, previous);
   const context: ReadContext = {
     uploads,
     report: (index, field, message) => void (findings.length < findingsAtMost && findings.push({ path: field === '' ? `answers.${index}` : `answers.${index}.${field}`, message })),
   };
   let reported = misshaped;
-  for (const [item, answers] of groups) {
+  for (const item of answered) {
     const before = findings.length;
     if (previous) clear(row, item);
-    item.type.read(item.question, answers, row, context);
+    item.type.read(item.question, answers[item.place] ?? [], row, context);
     if (findings.length > before) (reported ??= new Set()).add(item);
   }
   // Past the limit of findings the rest has not been looked at, so nothing can be said to be missing.
@@ -89,17 +97,20 @@ export function checkAnswers(compiled: CompiledSurvey, given: unknown, { isCompl
       const message = reported?.has(item) ? undefined : missingMessage(item, row);
       if (message !== undefined) findings.push({ path: 'answers', message });
     }
-  return findings.length > 0 ? { ok: false, findings } : { ok: true, row, answered: [...groups.keys()].map(({ question }) => question.id) };
+  return findings.length > 0 ? { ok: false, findings } : { ok: true, row };
 }
 
 interface Grouped {
-  groups: Map<CompiledQuestion, PlacedAnswer[]>;
+  /** The questions in the order of their first answers. */
+  answered: CompiledQuestion[];
+  /** The answers to each, by its place. */
+  answers: (PlacedAnswer[] | undefined)[];
   /** Questions with an answer whose shape was reported: they are not also reported as missing. Made when first needed. */
-  misshaped?: Set<CompiledQuestion>;
+  misshaped: Set<CompiledQuestion> | undefined;
 }
 
 function groupAnswers(compiled: CompiledSurvey, given: unknown, findings: Finding[]): Grouped {
-  const grouped: Grouped = { groups: new Map() };
+  const grouped: Grouped = { answered: [], answers: [], misshaped: undefined };
   if (!Array.isArray(given)) {
     if (given !== undefined) findings.push({ path: 'answers', message: 'must be an array' });
     return grouped;
@@ -111,17 +122,28 @@ function groupAnswers(compiled: CompiledSurvey, given: unknown, findings: Findin
 }
 
 function placeAnswer(compiled: CompiledSurvey, { index, answer }: { index: number; answer: unknown }, grouped: Grouped, findings: Finding[]): void {
-  const isFine = isWellShaped(answer, index, findings);
+  const isFine = isPlain(answer) || isWellShaped(answer, index, findings);
   const questionId = isFine ? answer.questionId : questionIdOf(answer);
   if (questionId === undefined) return;
-  const item = compiled.byId.get(questionId);
+  const item = itemOf(compiled, questionId, grouped.answered);
   if (!item) findings.push({ path: `answers.${index}.questionId`, message: 'is not a question of this survey' });
   else if (!isFine) (grouped.misshaped ??= new Set()).add(item);
   else {
-    const group = grouped.groups.get(item);
-    if (group) group.push({ index, answer });
-    else grouped.groups.set(item, [{ index, answer }]);
+    const answers = grouped.answers[item.place];
+    if (answers) answers.push({ index, answer });
+    else {
+      grouped.answers[item.place] = [{ index, answer }];
+      grouped.answered.push(item);
+    }
   }
+}
+
+/** Nearly all who answer do so in the survey's order: two ids are compared sooner than one is looked up. */
+function itemOf({ visible, byId }: CompiledSurvey, questionId: string, answered: readonly CompiledQuestion[]): CompiledQuestion | undefined {
+  const last = answered.at(-1);
+  const next = visible[last ? last.place + 1 : 0];
+  if (next?.question.id === questionId) return next;
+  return last?.question.id === questionId ? last : byId.get(questionId);
 }
 
 /** The question that a misshaped answer names, if it does so properly. */
@@ -135,6 +157,16 @@ function missingMessage(item: CompiledQuestion, row: AnswerRow): string | undefi
   if (lack === undefined) return undefined;
   const { id, text } = item.question;
   return `question ${id} is required${lack === '' ? '' : `, ${lack}`}: ${text.slice(0, 100).toWellFormed()}`;
+}
+
+/** Whether an answer is as nearly all are, a question and one value; of the others it takes a longer look to say what they are. */
+function isPlain(answer: unknown): answer is GivenAnswer {
+  if (typeof answer !== 'object' || answer === null) return false;
+  const { questionId, textValue, numberValue, optionId } = answer as Record<string, unknown>;
+  if (typeof questionId !== 'string' || !(typeof optionId === 'string' || typeof textValue === 'string' || isExact(numberValue))) return false;
+  let fields = 0;
+  for (const _ in answer) fields += 1;
+  return fields === 2;
 }
 
 function isWellShaped(answer: unknown, index: number, findings: Finding[]): answer is GivenAnswer {
@@ -165,9 +197,16 @@ function isExact(value: unknown): boolean {
   return typeof value === 'number' && Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 }
 
-function startRow({ slotCounts }: SurveyWithQuestions, previous: AnswerRow | undefined): AnswerRow {
-  if (!previous) return { codes: new Array<number>(slotCounts.codes).fill(0), numbers: new Array<number>(slotCounts.numbers).fill(0), texts: new Array<string>(slotCounts.texts).fill('') };
-  const padded = <T>(kept: readonly T[], length: number, blank: T) => Array.from({ length }, (_, index) => kept[index] ?? blank);
+function blankRow({ codes, numbers, texts }: SlotCounts): AnswerRow {
+  const fill = <T>(length: number, blank: T) => Array.from({ length }, () => blank);
+  return { codes: fill(codes, 0), numbers: fill(numbers, 0), texts: fill(texts, '') };
+}
+
+function startRow({ blank, survey }: CompiledSurvey, previous: AnswerRow | undefined): AnswerRow {
+  // A copy is made sooner than an array is filled.
+  if (!previous) return { codes: blank.codes.slice(), numbers: blank.numbers.slice(), texts: blank.texts.slice() };
+  const { slotCounts } = survey;
+  const padded = <T>(kept: readonly T[], length: number, empty: T) => Array.from({ length }, (_, index) => kept[index] ?? empty);
   return { codes: padded(previous.codes, slotCounts.codes, 0), numbers: padded(previous.numbers, slotCounts.numbers, 0), texts: padded(previous.texts, slotCounts.texts, '') };
 }
 
@@ -178,7 +217,8 @@ function clear(row: AnswerRow, item: CompiledQuestion): void {
 }
 
 function isAnswered(row: AnswerRow, item: CompiledQuestion): boolean {
-  return item.codes.some((slot) => (row.codes[slot] ?? 0) !== 0);
+  for (const slot of item.codes) if ((row.codes[slot] ?? 0) !== 0) return true;
+  return false;
 }
 
 /** The stored answers in the interface's shape, question by question in the survey's order, hidden questions included. */
