@@ -70,9 +70,9 @@ describe('the schemas of replies', () => {
 
 /** A survey that takes every well-shaped answer: what is left is the shape. */
 const lenient = {
-  survey: blankSurvey(surveyId, surveyId, 0), byId: { get: () => lenientQuestion }, required: [], all: [], uploadIdsIn: () => [],
+  survey: blankSurvey(surveyId, surveyId, 0), byId: { get: () => lenientQuestion }, required: [], visible: [], all: [], blank: { codes: [], numbers: [], texts: [] }, uploadIdsIn: () => [],
 } as unknown as CompiledSurvey;
-const lenientQuestion = { question: {}, type: { read: () => undefined }, codes: [], numbers: [], texts: [] };
+const lenientQuestion = { question: {}, type: { read: () => undefined }, codes: [], numbers: [], texts: [], place: 0 };
 
 /** Whether the reader of the submission's route takes the body, as far as it can be judged without the survey. */
 function isTaken(body: unknown): boolean {
