@@ -4,8 +4,8 @@ import type { Call, Outcome, Route } from './route.ts';
 type Recorded = Pick<AuditRecord, 'objectId'> & Partial<Pick<AuditRecord, 'details'>>;
 
 interface Deed extends Pick<AuditRecord, 'action' | 'objectKind'> {
-  /** `data`: of the reply, where it is JSON. */
-  read(call: Call, data: Record<string, unknown>): Recorded;
+  /** `data`: of the reply, where it is JSON. Undefined: the call has changed nothing. */
+  read(call: Call, data: Record<string, unknown>): Recorded | undefined;
 }
 
 /** Names of what was changed, never the values: they may be wording that is to be deleted one day. */
@@ -26,6 +26,10 @@ export const deeds: Readonly<Record<string, Deed>> = {
   'POST /surveys/{id}/publish': { action: 'survey.published', objectKind: 'survey', read: byParam('id') },
   'POST /surveys/{id}/duplicate': { action: 'survey.duplicated', objectKind: 'survey', read: (call, data) => ({ objectId: String(data['id']), details: { from: call.params['id'] } }) },
   'POST /surveys/{id}/rotate-token': { action: 'survey.token-rotated', objectKind: 'survey', read: byParam('id') },
+  'PUT /surveys/{id}/owner': {
+    action: 'survey.handed-over', objectKind: 'survey',
+    read: ({ survey: { id, ownerId } }, data) => (data['ownerId'] === ownerId ? undefined : { objectId: id, details: { from: ownerId, to: data['ownerId'] } }),
+  },
   'POST /surveys/{surveyId}/questions': {
     action: 'question.created', objectKind: 'question', read: (call, data) => ({ objectId: String(data['id']), details: { surveyId: call.survey.id, type: data['type'] } }),
   },
@@ -69,6 +73,7 @@ export function withAudit(routes: readonly Route[], audit: Pick<Audit, 'record'>
       const outcome = await entry.handle(call as Call<never, never>);
       if (!isWhole(outcome)) return outcome;
       const recorded = read(call, outcome.kind === 'json' ? (outcome.data as Record<string, unknown>) : {});
+      if (!recorded) return outcome;
       const details = { ...recorded.details, ...(deed === aiDeed && { call: `${entry.method} ${entry.path}` }) };
       await audit.record({ actor: call.principal, action, objectKind, ...recorded, details });
       return outcome;

@@ -180,7 +180,8 @@ async function authorise(deps: DispatchDeps, arrival: Arrival, principal: Princi
   const survey = await deps.access.find(access.by, params[access.by] ?? '');
   const right = survey && (await deps.access.rightOf(principal, survey));
   if (!survey || !right) throw notFound(access.by === 'id' || access.by === 'surveyId' ? 'survey' : access.by.replace(/Id$/, ''));
-  if (rank[right] < rank[access.right]) throw new Problem('FORBIDDEN');
+  const isSelf = access.orSelf !== undefined && params[access.orSelf] === principal.userId && principal.keyId === null;
+  if (rank[right] < rank[access.right] && !isSelf) throw new Problem('FORBIDDEN');
   return { survey, right };
 }
 

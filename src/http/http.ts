@@ -29,6 +29,7 @@ import { publicRoutes } from './routes/public.ts';
 import { questionRoutes } from './routes/questions.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { submitRoute } from './routes/submit.ts';
+import { surveyOwnerRoute } from './routes/survey-owner.ts';
 import { surveyRoutes } from './routes/surveys.ts';
 import { translationRoutes } from './routes/translations.ts';
 import { uploadRoutes } from './routes/uploads.ts';
@@ -99,6 +100,7 @@ function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limi
   return [
     ...people.routes,
     ...surveyRoutes({ surveys, actors, translations: stores.translations, responseCount, now, newId: id }),
+    surveyOwnerRoute({ members: people.members, rightsChanged: people.rightsChanged, responseCount, now }),
     ...questionRoutes({ actors, hasAnswers: reading.hasAnswers, now, newId: id }),
     submitRoute({ submit: core.submit, limits }),
     ...erasureRoutes({ erasing: core.erasing, audit: people.audit }),

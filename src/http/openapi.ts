@@ -110,7 +110,7 @@ function rightText(access: Access): string | undefined {
     case 'admin':
       return 'For an ADMIN.';
     case 'survey':
-      return { read: 'For those who may read the survey.', edit: 'For those who may edit the survey.', own: 'For the survey’s owner, and an ADMIN.' }[access.right];
+      return { read: 'For those who may read the survey.', edit: 'For those who may edit the survey.', own: `For the survey’s owner, and an ADMIN${access.orSelf === undefined ? '' : ', and for whom it is about'}.` }[access.right];
   }
 }
 

@@ -69,6 +69,8 @@ export async function createPeople(deps: PeopleDeps) {
     /** Rights were changed by another process. */
     forget: authenticator.forget,
     audit,
+    members: stores.members,
+    rightsChanged,
     routes: peopleRoutes(routeDeps),
     /** To be run at start, after the migrations; see auth/first-admin. */
     ensureFirstAdmin: (given: { email: string; password?: string | undefined }) => ensureFirstAdmin({ users: stores.users, hash: passwords.hash, newId }, given),

@@ -10,14 +10,15 @@ export type SurveyRight = 'read' | 'edit' | 'own';
 
 /**
  * Who may call. For a survey's routes the route table itself looks the survey up (from the path parameter named in `by`) and checks
- * the right before the handler runs: no right to read gives 404, a lesser right than asked 403.
+ * the right before the handler runs: no right to read gives 404, a lesser right than asked 403. Whoever is signed in and is named by the path parameter `orSelf`
+ * needs no more than to read.
  */
 export type Access =
   | { kind: 'public' }
   | { kind: 'user' }
   | { kind: 'editor' }
   | { kind: 'admin' }
-  | { kind: 'survey'; right: SurveyRight; by: SurveyKey };
+  | { kind: 'survey'; right: SurveyRight; by: SurveyKey; orSelf?: string };
 
 /** Path parameters from which a survey can be found. */
 export type SurveyKey = 'surveyId' | 'id' | 'questionId' | 'responseId' | 'exportId' | 'uploadId' | 'suggestionId';

@@ -260,6 +260,22 @@ describe('surveys', () => {
     assert.deepEqual({ ...foreign.body, requestId: '' }, { ...unknown.body, requestId: '' });
   });
 
+  it('are left by members themselves, whatever was shared, but not by their keys and not for others', async () => {
+    const [owner, editor, reader, viewer, stranger] = [await person('EDITOR'), await person('EDITOR'), await person('EDITOR'), await person('VIEWER'), await person('EDITOR')];
+    const survey = blankSurvey(newId(), owner.user.id, Date.now());
+    await server.surveys.create(survey);
+    const path = (id: string) => `/surveys/${survey.id}/members/${id}`;
+    for (const [{ user }, role] of [[editor, 'EDITOR'], [reader, 'VIEWER'], [viewer, 'VIEWER']] as const) await owner.client.put(path(user.id), { role });
+    const { key } = await reader.client.create('/api-keys', { name: 'x', role: 'EDITOR' });
+    const status = async (client: Client, id: string) => (await client.call('DELETE', path(id))).status;
+    assert.deepEqual([await status(editor.client, viewer.user.id), await status(createClient(server, key), reader.user.id), await status(stranger.client, stranger.user.id)], [403, 403, 404]);
+    assert.deepEqual([await status(owner.client, owner.user.id), await status(admin, adminId)], [404, 404]);
+    for (const { user, client } of [editor, reader, viewer]) assert.deepEqual([await status(client, user.id), await status(client, user.id)], [200, 404]);
+    assert.deepEqual(await owner.client.get(`/surveys/${survey.id}/members`), []);
+    const left = await admin.get(`/audit?action=member.left&objectId=${survey.id}`);
+    assert.deepEqual(left.map((entry: any) => [entry.actorId, entry.details.userId]), [viewer, reader, editor].map(({ user }) => [user.id, user.id]));
+  });
+
   it('of an EDITOR are only read by a VIEWER key of that EDITOR', async () => {
     const { user, client } = await person('EDITOR');
     const survey = blankSurvey(newId(), user.id, Date.now());

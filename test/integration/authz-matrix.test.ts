@@ -47,7 +47,8 @@ const declared: Readonly<Record<string, string>> = {
     'PUT /surveys/{id}', 'POST /surveys/{id}/publish', 'POST /surveys/{id}/rotate-token', 'POST /surveys/{surveyId}/questions', 'PUT /surveys/questions/{questionId}', 'DELETE /surveys/{surveyId}/questions/{questionId}',
     'POST /surveys/{surveyId}/questions/reorder', 'PUT /surveys/{id}/translations/{language}', 'DELETE /surveys/{id}/translations/{language}', 'DELETE /surveys/{id}/respondents/{respondent}', 'DELETE /responses/{responseId}',
   ]),
-  ...rows('own', ['DELETE /surveys/{id}', 'GET /surveys/{id}/members', 'PUT /surveys/{id}/members/{userId}', 'DELETE /surveys/{id}/members/{userId}']),
+  ...rows('own', ['DELETE /surveys/{id}', 'GET /surveys/{id}/members', 'PUT /surveys/{id}/members/{userId}', 'PUT /surveys/{id}/owner']),
+  ...rows('own, or about oneself', ['DELETE /surveys/{id}/members/{userId}']),
 };
 
 function rows(access: string, names: readonly string[]): Record<string, string> {
@@ -55,7 +56,7 @@ function rows(access: string, names: readonly string[]): Record<string, string> 
 }
 
 const nameOf = ({ method, path }: Route) => `${method} ${path}`;
-const wordOf = (access: Access): string => (access.kind === 'survey' ? access.right : access.kind);
+const wordOf = (access: Access): string => (access.kind === 'survey' ? `${access.right}${access.orSelf === undefined ? '' : ', or about oneself'}` : access.kind);
 
 /** Callers, with the role that they act in and what they may do with the survey of the test. */
 const callers = {

@@ -18,6 +18,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   'PUT /users/{id}': { role: 'VIEWER' },
   'POST /api-keys': { name: 'Nightly export', role: 'VIEWER', requestsPerMinute: 600 },
   'PUT /surveys/{id}/members/{userId}': { role: 'EDITOR' },
+  'PUT /surveys/{id}/owner': { userId: first },
   'POST /surveys/{id}/duplicate': { title: 'How was your stay? (spring)' },
   'PUT /surveys/questions/{questionId}': { text: 'How did you first hear of us?', isRequired: false, settings: { allowOther: null } },
   'POST /surveys/{surveyId}/questions/reorder': { questionIds: [second, first] },

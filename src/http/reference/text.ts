@@ -59,7 +59,7 @@ export const tagTexts: Readonly<Record<string, () => string>> = {
     'are never sent.',
   Users: () => 'For an ADMIN: who can sign in, and with which role.',
   'API keys': () => 'Keys for programs, each with a role and, if wanted, its own requests a minute.',
-  Members: () => 'With whom a survey is shared.',
+  Members: () => 'Whose a survey is, and with whom it is shared.',
   Audit: () => 'What was done by whom. For an ADMIN.',
   Service: () => 'How the service is. These paths lie beside the base address, not below it.',
   Reference: () => 'This document.',

@@ -50,13 +50,14 @@ function putRoute({ members, audit, rightsChanged }: MemberRoutesDeps): Route {
 
 function removeRoute({ members, audit, rightsChanged }: MemberRoutesDeps): Route {
   return route({
-    ...common, method: 'DELETE', path: '/surveys/{id}/members/{userId}', summary: 'End the sharing of a survey with a user',
+    ...common, method: 'DELETE', path: '/surveys/{id}/members/{userId}', summary: 'End the sharing of a survey with a user, or leave it',
+    description: 'Members leave a survey by naming themselves, signed in: an API key cannot leave for its user.', access: { ...common.access, orSelf: 'userId' },
     reply: z.object({ id: z.uuid().describe("The user's id"), deleted: z.literal(true) }), replyStatus: 200,
     handle: async ({ params, survey, principal }) => {
       const userId = params['userId'] ?? '';
       if (!(await members.remove(survey.id, userId))) throw notFound('member');
       rightsChanged({ surveyId: survey.id });
-      await audit.record({ actor: principal, action: 'member.removed', objectKind: 'survey', objectId: survey.id, details: { userId } });
+      await audit.record({ actor: principal, action: userId === principal.userId ? 'member.left' : 'member.removed', objectKind: 'survey', objectId: survey.id, details: { userId } });
       return ok({ id: userId, deleted: true });
     },
   });

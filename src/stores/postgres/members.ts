@@ -1,5 +1,9 @@
 import type { UserRole } from '../../auth/roles.ts';
-import { withPostgres, type Sql } from './client.ts';
+import type { Survey } from '../../domain/survey.ts';
+import { isId } from '../../ids.ts';
+import { pastDeadlocks, withPostgres, type Sql, type Tx } from './client.ts';
+import { surveyOf, type SurveyRow } from './survey-rows.ts';
+import { writeOutbox } from './surveys.ts';
 
 export interface Member {
   userId: string;
@@ -7,6 +11,13 @@ export interface Member {
   /** What was shared; the user's own role may allow less. */
   role: Exclude<UserRole, 'ADMIN'>;
   addedAt: Date;
+}
+
+export interface HandingOver {
+  surveyId: string;
+  fromUserId: string;
+  toUserId: string;
+  at: Date;
 }
 
 interface MemberRow {
@@ -45,10 +56,34 @@ export function createMemberStore(sql: Sql) {
     /** False if the survey was not shared with that user. */
     remove: (surveyId: string, userId: string): Promise<boolean> =>
       withPostgres(async () => (await sql`DELETE FROM survey_members WHERE survey_id = ${surveyId} AND user_id = ${userId}`).count > 0),
+
+    /** Makes somebody else the owner; the former one stays, as an EDITOR. Gives the survey as it is then, or why nothing was changed. */
+    handOver: (wish: HandingOver): Promise<Survey | 'unknown user' | 'may own nothing' | 'changed meanwhile'> =>
+      withPostgres(() => pastDeadlocks(() => sql.begin((tx) => handOver(tx, wish)))),
   };
 }
 
 export type MemberStore = ReturnType<typeof createMemberStore>;
+
+async function handOver(tx: Tx, { surveyId, fromUserId, toUserId, at }: HandingOver) {
+  // Users before surveys, as where users are deleted: neither then waits for the other.
+  const people = isId(toUserId)
+    ? await tx<{ id: string; role: UserRole; is_disabled: boolean }[]>`SELECT id, role, is_disabled FROM users WHERE id IN (${fromUserId}, ${toUserId}) ORDER BY id FOR SHARE`
+    : [];
+  const heir = people.find(({ id }) => id === toUserId);
+  if (!heir) return 'unknown user';
+  if (heir.is_disabled || heir.role === 'VIEWER') return 'may own nothing';
+  const [row] = await tx<SurveyRow[]>`
+    UPDATE surveys SET owner_id = ${toUserId}, updated_at = ${at}, revision = revision + 1
+    WHERE id = ${surveyId} AND owner_id = ${fromUserId} AND deleted_at IS NULL RETURNING *`;
+  if (!row) return 'changed meanwhile';
+  await tx`DELETE FROM survey_members WHERE survey_id = ${surveyId} AND user_id = ${toUserId}`;
+  await tx`
+    INSERT INTO survey_members (survey_id, user_id, role) VALUES (${surveyId}, ${fromUserId}, 'EDITOR')
+    ON CONFLICT (survey_id, user_id) DO UPDATE SET role = excluded.role`;
+  await writeOutbox(tx, [{ kind: 'survey.changed', payload: { surveyId, revision: row.revision } }]);
+  return surveyOf(row);
+}
 
 function memberOf(row: MemberRow): Member {
   return { userId: row.user_id, email: row.email, role: row.role, addedAt: row.added_at };
