@@ -2,39 +2,22 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { createAnonymiser, openAnonymiser, type Anonymise } from '../../src/ai/anonymise.ts';
 import { namedAnswers, namedInOtherScripts } from '../support/named-answers.ts';
-import { ordinaryAnswers } from '../support/ordinary-answers.ts';
-import { remainder, seededAnswers, seeds, spellings } from '../support/seeded-identifiers.ts';
+import { remainder, seededAnswers, spellings } from '../support/seeded-identifiers.ts';
 
 const withoutNames = (): Anonymise => createAnonymiser(() => []);
 
 describe('the anonymiser and identifiers', () => {
-  for (const spelling of Object.keys(spellings))
-    it(`leaves nothing of 200 different ones, ${spelling}`, () => {
-      assert.equal(new Set(seeds.map(({ text }) => text)).size, 200);
-      for (const seed of seededAnswers.filter((candidate) => candidate.spelling === spelling)) {
+  // All of them in all spellings: test/integration/ai-identifiers.
+  for (const [turn, spelling] of Object.keys(spellings).entries())
+    it(`leaves nothing of more than twenty different ones, ${spelling}`, () => {
+      const some = seededAnswers.filter((candidate) => candidate.spelling === spelling).filter((_, index) => index % 9 === turn % 9);
+      assert.ok(some.length > 20);
+      for (const seed of some) {
         const masked = withoutNames()(seed.answer);
         assert.deepEqual(remainder(masked, seed), [], `${seed.text} in ${seed.answer} became ${masked}`);
         assert.match(masked, /\[[A-Z]+_1\]/);
       }
     });
-
-  it('calls them what they are', () => {
-    for (const { kind, text } of seeds) {
-      const masked = withoutNames()(`Reach me: ${text} , thanks`);
-      // Some telephone numbers pass the check of cards.
-      assert.match(masked, kind === 'PHONE' ? /^Reach me: \[(?:PHONE|CARD)_1\] , thanks$/ : new RegExp(`\\[${kind}_1\\]`), `${text}: ${masked}`);
-    }
-  });
-
-  it('takes numbers for identifiers however they are grouped', () => {
-    const marks = [' ', '-', '.', '/', ' - ', '  ', '_', ') ', ' (', '*', '\u2013', '\u00a0'];
-    for (let index = 0; index < 2000; index += 1) {
-      const digits = String(BigInt(index + 3) * 7_919_351_234_567n).slice(-(7 + (index % 9))).replace(/^0/, '4');
-      const cut = [1 + (index % 3), 4 + (index % 2), 6];
-      const written = cut.reduceRight((text, at) => text.slice(0, at) + (marks[(index + at) % marks.length] ?? '') + text.slice(at), digits);
-      assert.doesNotMatch(withoutNames()(`Mine is ${written}.`).replace(/\[[A-Z]+_\d\]/g, ''), /\d/, written);
-    }
-  });
 
   it('takes groups with other marks, gaps or line breaks between them for one number where they read as a telephone’s', () => {
     const written = [
@@ -67,10 +50,16 @@ describe('the anonymiser and identifiers', () => {
     assert.equal(anonymise('+49 30 1234567 or +49-30-123-4567'), '[PHONE_1] or [PHONE_1]');
   });
 
-  it('leaves more than 400 ordinary answers as they were written, to the character', async () => {
+  it('leaves ordinary answers as they were written, to the character', async () => {
     const anonymise = await openAnonymiser();
-    assert.ok(new Set(ordinaryAnswers).size > 400);
-    for (const text of [...ordinary, ...ordinaryAnswers]) assert.equal(anonymise(text), text);
+    for (const text of ordinary) assert.equal(anonymise(text), text);
+  });
+
+  it('replaces an identifier once where several rules find it, and where they overlap the whole of it', () => {
+    const anonymise = createAnonymiser(() => []);
+    assert.equal(anonymise('我叫王小明先生'), '我叫[PERSON_1]先生');
+    assert.equal(anonymise('我是王小明，王小明先生'), '我是[PERSON_1]，[PERSON_1]先生');
+    assert.equal(createAnonymiser(() => [{ kind: 'PERSON', start: 4, end: 9 }, { kind: 'PERSON', start: 0, end: 6 }, { kind: 'PERSON', start: 0, end: 2 }])('Ann Marie is here'), '[PERSON_1] is here');
   });
 });
 
@@ -125,25 +114,6 @@ function counted(anonymise: Anonymise, answers: readonly string[], part: RegExp)
   }
   return count;
 }
-
-describe('the anonymiser and hostile texts', () => {
-  // By processor time: the clock on the wall also counts what else the machine does. The better of two, since a collection of garbage may fall into one.
-  const microseconds = (text: string) => Math.min(...[1, 2].map(() => {
-    const before = process.cpuUsage();
-    withoutNames()(text);
-    const { user, system } = process.cpuUsage(before);
-    return user + system;
-  }));
-
-  it('takes time in proportion to their length, whatever they repeat (100,000 characters of more: test/integration/ai-hostile-texts)', () => {
-    for (const piece of ['1 ', 'a@', ':', 'DE89 ', 'a dot ', '_at_', '%40', '(1', '1\u0301', '9:30-', 'アット', 'Анна ', '12 Rue ', '1°', '00 ']) {
-      const of = (length: number) => microseconds(piece.repeat(Math.ceil(length / piece.length)).slice(0, length));
-      const [short, long] = [of(1000), of(8000)];
-      // Eight times as long: 8 would be linear, 64 quadratic. Some milliseconds are nobody's.
-      assert.ok(long < short * 24 + 10_000, `${JSON.stringify(piece)}: ${short} µs, then ${long} µs`);
-    }
-  });
-});
 
 const ordinary = [
   'I paid 12.50 for 3 lunches in 2026', 'Since 2026-01-15 it is better', 'Open 9:30 to 17:00', 'See https://example.org/menu', 'The staff was Great and Friendly', 'Version 1.2.3', '100,000 people', 'Ich mag das Essen',

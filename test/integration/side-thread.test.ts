@@ -5,12 +5,12 @@ import { Worker } from 'node:worker_threads';
 import { createAnonymiserThread } from '../../src/ai/anonymiser.ts';
 import { createSideThread } from '../../src/side-thread.ts';
 
-/** Doubles numbers; fails at "fail", dies of "die", never answers to "hang", is busy with "long" for more than a second. */
+/** Doubles numbers; fails at "fail", dies of "die", never answers to "hang", is busy with "long" for more than two seconds. */
 const body = new URL(`data:text/javascript,${encodeURIComponent(`
   import { parentPort } from 'node:worker_threads';
   parentPort.on('message', ({ id, request }) => {
     if (request === 'hang') for (;;);
-    if (request === 'long') for (let beats = 0; beats < 60; beats += 1) {
+    if (request === 'long') for (let beats = 0; beats < 120; beats += 1) {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
       parentPort.postMessage({ id, isAtWork: true });
     }
@@ -35,7 +35,7 @@ describe('a thread of its own', () => {
   });
 
   it('is ended when it says nothing for too long, and another goes on with the rest', async () => {
-    const { ask } = createSideThread<unknown, number>({ body, name: 'the thread', silentMs: 500 });
+    const { ask } = createSideThread<unknown, number>({ body, name: 'the thread', silentMs: 2000 });
     const waiting = ask('hang');
     const others = [ask(3), ask(4)];
     await assert.rejects(waiting, /the thread was silent for too long/);
@@ -44,7 +44,7 @@ describe('a thread of its own', () => {
   });
 
   it('is left to what takes longer but says that it comes on', async () => {
-    const { ask } = createSideThread<unknown, number>({ body, name: 'the thread', silentMs: 600 });
+    const { ask } = createSideThread<unknown, number>({ body, name: 'the thread', silentMs: 2000 });
     assert.equal(await ask('long'), 1);
   });
 
