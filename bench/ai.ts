@@ -1,18 +1,21 @@
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { createLog } from '../src/log.ts';
 import { createClickHouse } from '../src/stores/clickhouse/client.ts';
 import { startAiProvider, type SeenCall } from '../test/support/ai-provider.ts';
 import type { Client } from '../test/support/client.ts';
+import { timeBareCalls } from './support/bare-calls.ts';
 import { machineLine, option } from './support/machine.ts';
 import { startBenchService, type BenchService } from './support/service.ts';
 
 /**
  * Sentiment (or with `--themes 1` themes) of `--answers N` (default 100,000) open answers that lie in the response store, through a provider on loopback
  * that takes 50 ms a call, `--at-once N` (default 1) of them at a time. The limits a minute are out of the way, so the provider's own limit is what so
- * many calls can carry. Memory is that of all processes of the service, in MB, at the start, when a third and two thirds of the answers were
+ * many calls can carry: `limit` as bare calls of the same size find it in the same run, with nothing before, between and behind them, and `roundLimit` as
+ * if a call took its 50 ms to the dot. `idleMs` is how long the provider has no call between two, one at a time: median and 95th percentile. Memory is that of all processes of the service, in MB, at the start, when a third and two thirds of the answers were
  * sent, and at the end; `slopeMbPer100k` is that of a line through the second half. `duplicates` are answers that were sent more than once.
  */
 const answers = option('answers', 100_000);
@@ -21,7 +24,9 @@ const analysis = isThemes ? 'themes' : 'sentiment';
 const batchSize = 50;
 const callMs = 50;
 const callsAtOnce = option('at-once', 1);
+const bareCalls = 100;
 const mostGrowthMb = 150;
+const run = promisify(execFile);
 
 console.log(machineLine());
 const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
@@ -45,9 +50,14 @@ async function measure({ client, pid, clickhouseUrl }: BenchService): Promise<vo
   await client.create(`/surveys/${survey.id}/questions`, { type: 'LONG_TEXT', text: 'What should we change?' });
   await client.post(`/surveys/${survey.id}/publish`);
   await fill(clickhouseUrl, survey.id);
-  const startMb = residentMb(pid);
+  const bareMs = await timeBareCalls({ url: provider.url, calls: bareCalls, atOnce: callsAtOnce, batchSize });
+  provider.calls.length = 0;
+  sent.clear();
+  const idle = watchIdle();
+  const startMb = await residentMb(pid);
   const { seconds, memory } = await analyse(client, survey.id, pid);
-  const limit = Math.round((callsAtOnce * batchSize * 1000) / callMs);
+  const roundLimit = Math.round((callsAtOnce * batchSize * 1000) / callMs);
+  const limit = Math.round((callsAtOnce * batchSize * 1000) / bareMs);
   const ours = Math.round(answers / seconds);
   const calls = provider.calls.length;
   const wantedCalls = Math.ceil(answers / batchSize);
@@ -58,11 +68,13 @@ async function measure({ client, pid, clickhouseUrl }: BenchService): Promise<vo
   const warmMb = reached(memory, 1 / 10);
   const peakMb = Math.max(...memory.map(({ mb }) => mb));
   const slopeMbPer100k = slope(memory.filter(({ answered }) => answered > answers / 2));
-  console.log(`provider's limit ${limit} answers/s (${batchSize} a call of ${callMs} ms, ${callsAtOnce} at once); analysed ${ours} answers/s: ${ratio} of it`);
+  const idleMs = idle();
+  console.log(`provider's limit ${limit} answers/s (${batchSize} a call, ${callsAtOnce} at once: bare calls take ${bareMs} ms; ${roundLimit} if they took ${callMs}); analysed ${ours} answers/s: ${ratio} of it (${(ours / roundLimit).toFixed(2)})`);
+  console.log(`between two calls the provider has none for ${idleMs.median} ms, p95 ${idleMs.p95} ms`);
   console.log(`memory ${rssMb.start} MB at the start, ${rssMb.third} after a third, ${rssMb.twoThirds} after two thirds, ${rssMb.end} at the end; ${slopeMbPer100k} MB for every 100,000 answers of the second half`);
   console.log(`once warm (after a tenth) ${warmMb} MB, ${peakMb} MB at most: +${peakMb - warmMb} MB while it went on (wanted ≤ ${mostGrowthMb})`);
   console.log(`${calls} calls (wanted ${wantedCalls}${isThemes ? ' and what merges themes' : ''}), ${sent.size} different answers sent, ${duplicates} of them more than once`);
-  console.log(JSON.stringify({ bench: 'ai', answers, analysis, limit, ours, ratio, seconds: Number(seconds.toFixed(1)), rssMb, slopeMbPer100k, warmMb, peakMb, growthMb: peakMb - warmMb, calls, wantedCalls, sent: sent.size, duplicates }));
+  console.log(JSON.stringify({ bench: 'ai', answers, analysis, limit, roundLimit, bareMs, idleMs, ours, ratio, seconds: Number(seconds.toFixed(1)), rssMb, slopeMbPer100k, warmMb, peakMb, growthMb: peakMb - warmMb, calls, wantedCalls, sent: sent.size, duplicates }));
 }
 
 interface Reading {
@@ -88,8 +100,9 @@ function slope(memory: readonly Reading[]): number {
 async function analyse(client: Client, surveyId: string, pid: number): Promise<{ seconds: number; memory: Reading[] }> {
   const startedAt = performance.now();
   const memory: Reading[] = [];
-  const look = () => void memory.push({ mb: residentMb(pid), answered: sent.size });
-  const watch = setInterval(look, 1000);
+  // The provider lives in this process: whatever stops this one stops it too.
+  const look = async () => void memory.push({ answered: sent.size, mb: await residentMb(pid) });
+  const watch = setInterval(() => void look(), 1000);
   try {
     const reply = await client.call('POST', `/ai/surveys/${surveyId}/analyze`, { body: { analysisType: analysis, provider: 'openai' } });
     if (reply.status !== 200 && reply.status !== 202) throw new Error(`the analysis was refused: ${JSON.stringify(reply.body).slice(0, 300)}`);
@@ -99,11 +112,33 @@ async function analyse(client: Client, surveyId: string, pid: number): Promise<{
       isOver = job.status === 'COMPLETED';
       if (!isOver) await new Promise((resolve) => setTimeout(resolve, 250));
     }
-    look();
-    return { seconds: (performance.now() - startedAt) / 1000, memory };
+    const seconds = (performance.now() - startedAt) / 1000;
+    await look();
+    return { seconds, memory };
   } finally {
     clearInterval(watch);
   }
+}
+
+/** Notes how long the provider has nothing to do between two calls; asked at the end. */
+function watchIdle(): () => { median: number; p95: number } {
+  const gaps: number[] = [];
+  let [underWay, endedAt] = [0, NaN];
+  provider.faultOf = () => {
+    if (underWay === 0 && !Number.isNaN(endedAt)) gaps.push(performance.now() - endedAt);
+    underWay += 1;
+    return undefined;
+  };
+  provider.answer = (call) => {
+    const reply = judge(call);
+    [underWay, endedAt] = [underWay - 1, performance.now()];
+    return reply;
+  };
+  return () => {
+    gaps.sort((one, other) => one - other);
+    const at = (share: number) => Number((gaps[Math.floor(gaps.length * share)] ?? NaN).toFixed(1));
+    return { median: at(0.5), p95: at(0.95) };
+  };
 }
 
 function judge({ user, schema }: SeenCall): unknown {
@@ -128,7 +163,7 @@ async function fill(clickhouseUrl: string, surveyId: string): Promise<void> {
 }
 
 /** Of the service and the processes that it started. */
-function residentMb(pid: number): number {
-  const { stdout } = spawnSync('ps', ['-o', 'rss=', '--pid', String(pid), '--ppid', String(pid)], { encoding: 'utf8' });
+async function residentMb(pid: number): Promise<number> {
+  const { stdout } = await run('ps', ['-o', 'rss=', '--pid', String(pid), '--ppid', String(pid)]);
   return Math.round(stdout.split('\n').reduce((sum, line) => sum + (Number(line) || 0), 0) / 1024);
 }

@@ -12,6 +12,7 @@ export function createAnthropic({ apiKey, baseUrl, models, timeoutMs, fetch }: P
     name: 'anthropic',
     models,
     async complete(request) {
+      await request.begin?.();
       try {
         return await complete(client, request);
       } catch (error) {

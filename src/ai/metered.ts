@@ -32,6 +32,8 @@ export interface Metered {
   purpose: Purpose;
 }
 
+/** What was found out before a call holds for so long. */
+const staysReadyMs = 100;
 /** Room may come earlier than foretold: calls give back what they did not take. */
 const lookAgainAfterMs = 1000;
 const bytesPerToken = 3;
@@ -42,7 +44,7 @@ const bytesPerToken = 3;
  * calls it for as long as it asks. Nothing more about a survey is sent once its AI is off. While Redis is away calls go out unlimited; the provider's own limit still holds.
  */
 export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Provider {
-  const { budget, usage, surveys, log } = deps;
+  const { budget, usage, log } = deps;
   const { account, purpose } = metered;
   const settle = (id: string, tokens: number) => budget.settle(account, { id, tokens }).catch((error: unknown) => log.debug({ err: error }, 'tokens of an AI call were not put right'));
   const record = (id: string, request: CompletionRequest, { inputTokens, outputTokens, isFailed }: Tokens & { isFailed: boolean }) => {
@@ -55,15 +57,10 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
     ...provider,
     async complete(request) {
       const id = deps.newId();
-      const isOn = async () => purpose.surveyId === undefined || surveys.isOn(purpose.surveyId);
-      // Asked beside the limits, and once more where they had the call wait.
-      const before = isOn();
-      before.catch(() => undefined);
-      const hasWaited = await room(id, request, metered, deps);
-      if (!(await (hasWaited ? isOn() : before))) {
+      await ready(id, request, metered, deps).catch(async (error: unknown) => {
         await settle(id, 0);
-        throw new Problem('AI_DISABLED');
-      }
+        throw error;
+      });
       try {
         const completion = await provider.complete(request);
         const noted = Promise.all([settle(id, completion.inputTokens + completion.outputTokens), record(id, request, { ...completion, isFailed: false })]);
@@ -78,6 +75,22 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
       }
     },
   };
+}
+
+/** Resolves when the call has room, is allowed and has leave to begin. Where that leave was waited for the rest is asked again: room that the call still has it keeps. */
+async function ready(id: string, request: CompletionRequest, metered: Metered, deps: MeterDeps): Promise<void> {
+  const { surveyId } = metered.purpose;
+  const isOn = async () => surveyId === undefined || deps.surveys.isOn(surveyId);
+  for (let readyAt = -Infinity; performance.now() - readyAt > staysReadyMs; ) {
+    // Asked beside the limits, and once more where they had the call wait.
+    const before = isOn();
+    before.catch(() => undefined);
+    const hasWaited = await room(id, request, metered, deps);
+    if (!(await (hasWaited ? isOn() : before))) throw new Problem('AI_DISABLED');
+    readyAt = performance.now();
+    await request.begin?.();
+    request.signal.throwIfAborted();
+  }
 }
 
 /** Gives whether there was none at first. */

@@ -51,6 +51,7 @@ function chatProvider(name: ProviderName, client: OpenAI, models: Provider['mode
     name,
     models,
     async complete(request) {
+      await request.begin?.();
       try {
         return await complete(name, client, request);
       } catch (error) {

@@ -23,6 +23,8 @@ export interface CompletionRequest {
   schema: JsonSchema;
   maxOutputTokens: number;
   signal: AbortSignal;
+  /** Resolves when the call may go out, for which it is made ready before; rejects where it is not to. May be asked again. */
+  begin?: () => Promise<void>;
 }
 
 /** What a provider says that it counted; nothing where that is no count. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Problem } from '../errors.ts';
 import { thinkingTokens } from './models.ts';
 import { withOwnSignal } from './own-signal.ts';
-import type { Completion, ModelTier, Provider, Turn } from './provider.ts';
+import type { Completion, CompletionRequest, ModelTier, Provider, Turn } from './provider.ts';
 import type { ReplyReading } from './read-reply.ts';
 
 /** A thing to ask a model for. */
@@ -30,31 +30,37 @@ export interface Asked<T> {
   outputTokens: number;
 }
 
+export interface AskAhead {
+  signal: AbortSignal;
+  /** See CompletionRequest. */
+  begin?: CompletionRequest['begin'];
+}
+
 /** Asks a provider for a value, unless the same was asked a short while ago. Only replies that fit are kept. The calls that it took are written down. */
 export async function ask<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<Asked<T>> {
-  const { noted, ...asked } = await askAhead(provider, task, signal);
+  const { noted, ...asked } = await askAhead(provider, task, { signal });
   await noted;
   return asked;
 }
 
-/** The same; `noted` resolves when the calls are written down. */
-export async function askAhead<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<Asked<T> & { noted: Promise<unknown> }> {
+/** The same; `noted` resolves when the calls are written down and the reply is kept. */
+export async function askAhead<T>(provider: Provider, task: Task<T>, { signal, begin }: AskAhead): Promise<Asked<T> & { noted: Promise<unknown> }> {
   const { kept } = provider;
-  if (!kept) return (await withOwnSignal(signal, (own) => askAnew(provider, task, own))).asked;
+  const anew = () => withOwnSignal(signal, (own) => askAnew(provider, task, { signal: own, begin }));
+  if (!kept) return (await anew()).asked;
   const key = createHash('sha256').update(JSON.stringify([provider.name, provider.models[task.tier], task.name, task.version, task.system, task.data])).digest('base64url');
   const known = await kept.get(key);
   const read = known === undefined ? undefined : readText(known, task);
   if (read && 'value' in read) return { value: read.value, model: provider.models[task.tier], inputTokens: 0, outputTokens: 0, noted: Promise.resolve() };
-  const { asked, text } = await withOwnSignal(signal, (own) => askAnew(provider, task, own));
-  await kept.set(key, text);
-  return asked;
+  const { asked, text } = await anew();
+  return { ...asked, noted: Promise.all([asked.noted, kept.set(key, text)]) };
 }
 
 /** A reply that does not fit is sent back once with what is wrong; then it is AI_PROVIDER_ERROR. Calls that came to nothing are written down before that is said. */
-async function askAnew<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<{ asked: Asked<T> & { noted: Promise<unknown> }; text: string }> {
+async function askAnew<T>(provider: Provider, task: Task<T>, ahead: AskAhead): Promise<{ asked: Asked<T> & { noted: Promise<unknown> }; text: string }> {
   const calls: Completion[] = [];
   try {
-    const { value, text } = await exchange(provider, { task, calls }, signal);
+    const { value, text } = await exchange(provider, { task, calls }, ahead);
     const sum = (tokens: 'inputTokens' | 'outputTokens') => calls.reduce((all, call) => all + call[tokens], 0);
     const noted = Promise.all(calls.map((call) => call.noted));
     return { asked: { value, model: provider.models[task.tier], inputTokens: sum('inputTokens'), outputTokens: sum('outputTokens'), noted }, text };
@@ -65,12 +71,12 @@ async function askAnew<T>(provider: Provider, task: Task<T>, signal: AbortSignal
 }
 
 /** Adds each call that was answered to `calls`. */
-async function exchange<T>(provider: Provider, { task, calls }: { task: Task<T>; calls: Completion[] }, signal: AbortSignal): Promise<{ value: T; text: string }> {
+async function exchange<T>(provider: Provider, { task, calls }: { task: Task<T>; calls: Completion[] }, { signal, begin }: AskAhead): Promise<{ value: T; text: string }> {
   const model = provider.models[task.tier];
   const schema = schemaOf(task.schema);
   const question: Turn = { role: 'user', text: JSON.stringify(task.data) };
   const say = async (turns: readonly Turn[]) => {
-    const call = await provider.complete({ model, system: task.system, turns, schemaName: task.name, schema, maxOutputTokens: task.maxOutputTokens + thinkingTokens(model), signal });
+    const call = await provider.complete({ model, system: task.system, turns, schemaName: task.name, schema, maxOutputTokens: task.maxOutputTokens + thinkingTokens(model), signal, ...(begin && { begin }) });
     calls.push(call);
     return call.text;
   };
@@ -95,7 +101,10 @@ function readText<T>(text: string, task: Task<T>): ReplyReading<T> {
   let reply: unknown;
   try {
     // Some models put their JSON into a Markdown fence.
-    reply = JSON.parse(text.trim().replace(/^```(?:json)?\s*|\s*```$/g, ''), (_key, value: unknown) => (typeof value === 'string' ? storable(value) : value));
+    const json = text.trim().replace(/^```(?:json)?\s*|\s*```$/g, '');
+    // Looking at every value is slow, and nearly always in vain.
+    const isStorable = json.isWellFormed() && !json.includes('\\u');
+    reply = !isStorable ? JSON.parse(json, (_key, value: unknown) => (typeof value === 'string' ? storable(value) : value)) : JSON.parse(json);
   } catch {
     return { wrong: ['the reply is not JSON, or was cut off because it is too long'] };
   }

@@ -36,6 +36,19 @@ describe('room for calls to AI providers', () => {
     assert.ok((await budget.take(account, { id: 'third', tokens: 1 }, allowance)) > 0, 'what was taken beyond counts');
   });
 
+  it('is kept by a call that asks for it again, as one that begins only then', async () => {
+    const [account, budget] = [randomUUID(), createProviderBudget(redises[0] as Redis)];
+    const allowance = { requestsPerMinute: 2, tokensPerMinute: 100 };
+    const first = { id: 'first', tokens: 60 };
+    assert.equal(await budget.take(account, first, allowance), 0);
+    assert.equal(await budget.take(account, { id: 'second', tokens: 40 }, allowance), 0);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(await budget.take(account, first, allowance), 0);
+    const waitMs = await budget.take(account, { id: 'third', tokens: 1 }, { requestsPerMinute: 2, tokensPerMinute: 1000 });
+    assert.ok(waitMs > 0 && waitMs <= windowMs - 50, `${waitMs}: the second began first`);
+    assert.ok((await budget.take(account, { id: 'third', tokens: 50 }, allowance)) > windowMs - 50, 'the tokens of the first are counted once, from now');
+  });
+
   it('is there for a call that is larger than a minute, alone', async () => {
     const [account, budget] = [randomUUID(), createProviderBudget(redises[0] as Redis)];
     const allowance = { ...wide, tokensPerMinute: 100 };

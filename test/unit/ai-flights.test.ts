@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ahead } from '../../src/pipelines/ai/analysis/ahead.ts';
-import { eachInFlight } from '../../src/pipelines/ai/analysis/flights.ts';
+import { eachInFlight, type Flight } from '../../src/pipelines/ai/analysis/flights.ts';
 
 async function* numbers(count: number): AsyncGenerator<number> {
   for (let n = 0; n < count; n += 1) yield n;
@@ -27,14 +27,14 @@ describe('calls that are under way together', () => {
   it('are let end and are stored when one of them is refused, and none begins after it', async () => {
     const [begun, stored]: [number[], number[]] = [[], []];
     const answer = gate();
-    const call = async (n: number, own: AbortSignal) => {
+    const call = async (n: number, { signal: own }: Flight) => {
       begun.push(n);
       if (n === 7) throw new Error('refused');
       await answer.ended;
       own.throwIfAborted();
       return n;
     };
-    const all = eachInFlight(() => numbers(20), { atOnce: 8, delayMs: 0, signal }, { call, finish: async (n) => void stored.push(n) });
+    const all = eachInFlight(() => numbers(20), { atOnce: 8, delayMs: 0, signal }, { call, store: nothing, finish: async (n) => void stored.push(n) });
     const outcome = assert.rejects(all, /refused/);
     while (begun.length < 8) await turn();
     await turns();
@@ -46,8 +46,8 @@ describe('calls that are under way together', () => {
   it('are broken off when the work as a whole is', async () => {
     const whole = new AbortController();
     let broken = 0;
-    const call = (_: number, own: AbortSignal): Promise<never> => new Promise((_resolve, reject) => own.addEventListener('abort', () => { broken += 1; reject(new Error('broken off')); }));
-    const all = eachInFlight(() => numbers(4), { atOnce: 2, delayMs: 0, signal: whole.signal }, { call, finish: nothing });
+    const call = (_: number, { signal: own }: Flight): Promise<never> => new Promise((_resolve, reject) => own.addEventListener('abort', () => { broken += 1; reject(new Error('broken off')); }));
+    const all = eachInFlight(() => numbers(4), { atOnce: 2, delayMs: 0, signal: whole.signal }, { call, store: nothing, finish: nothing });
     const outcome = assert.rejects(all);
     await turn();
     await turn();
@@ -61,7 +61,7 @@ describe('calls that are under way together', () => {
     const stores = [gate(), gate(), gate(), gate()];
     let isOver = false;
     const call = async (n: number) => (begun.push(n), n);
-    const all = eachInFlight(() => numbers(4), { atOnce: 1, delayMs: 0, signal }, { call, finish: (n) => stores[n]?.ended ?? nothing() }).then(() => (isOver = true));
+    const all = eachInFlight(() => numbers(4), { atOnce: 1, delayMs: 0, signal }, { call, store: nothing, finish: (n) => stores[n]?.ended ?? nothing() }).then(() => (isOver = true));
     while (begun.length < 2) await turn();
     await turns();
     assert.deepEqual(begun, [0, 1], 'neither is finished yet');
@@ -88,13 +88,83 @@ describe('calls that are under way together', () => {
       if (n === 0) await store.ended.then(() => { throw new Error('no room'); });
       stored.push(n);
     };
-    const outcome = assert.rejects(eachInFlight(() => numbers(9), { atOnce: 1, delayMs: 0, signal }, { call, finish }), /no room/);
+    const outcome = assert.rejects(eachInFlight(() => numbers(9), { atOnce: 1, delayMs: 0, signal }, { call, store: nothing, finish }), /no room/);
     while (begun.length < 2) await turn();
     store.end();
     await turns();
     answer.end();
     await outcome;
     assert.deepEqual([begun, stored], [[0, 1], [1]]);
+  });
+});
+
+describe('a call that is made ready while an answer is being stored', () => {
+  /** Calls that are answered at once; what comes back is stored when `store` says so. */
+  function scene(count: number, atOnce: number, needsCall = (_: number) => true) {
+    const [ready, begun, stored]: [number[], number[], number[]] = [[], [], []];
+    const stores = Array.from({ length: count }, gate);
+    const failing = new Set<number>();
+    let most = 0;
+    const call = async (n: number, { begin }: Flight) => {
+      ready.push(n);
+      if (needsCall(n)) {
+        await begin();
+        begun.push(n);
+        most = Math.max(most, begun.length - stored.length);
+      }
+      return n;
+    };
+    const store = async (n: number) => {
+      await stores[n]?.ended;
+      if (failing.has(n)) throw new Error('no room');
+      stored.push(n);
+    };
+    const all = eachInFlight(() => numbers(count), { atOnce, delayMs: 0, signal }, { call, store, finish: nothing });
+    return { all, ready, begun, stored, failing, store: (n: number) => stores[n]?.end(), most: () => most };
+  }
+
+  it('begins only when that is over', async () => {
+    const { all, ready, begun, stored, store } = scene(3, 1);
+    await turns();
+    assert.deepEqual([ready, begun, stored], [[0, 1], [0], []]);
+    store(0);
+    await turns();
+    assert.deepEqual([ready, begun, stored], [[0, 1, 2], [0, 1], [0]]);
+    for (const n of [1, 2]) store(n);
+    await all;
+    assert.deepEqual(begun, [0, 1, 2]);
+  });
+
+  it('does not begin where that fails, and is no failure of its own', async () => {
+    const { all, ready, begun, failing, store } = scene(3, 1);
+    failing.add(0);
+    const outcome = assert.rejects(all, /no room/);
+    await turns();
+    store(0);
+    await outcome;
+    assert.deepEqual([ready, begun], [[0, 1], [0]]);
+  });
+
+  it('is out beside no more that are not stored than calls may be, in whatever order they are stored', async () => {
+    const { all, begun, store, most } = scene(40, 4);
+    for (let n = 0; n < 40; n += 1) {
+      store((n + 2) % 40);
+      if (n % 7 === 0) await turns(3);
+    }
+    await all;
+    assert.deepEqual([begun.length, most()], [40, 4]);
+  });
+
+  it('waits in turn with what was known without a call, of which no more is under way', async () => {
+    const { all, ready, begun, stored, store } = scene(5, 1, (n) => n === 3);
+    await turns();
+    assert.deepEqual([ready, stored], [[0, 1], []]);
+    for (const n of [0, 1, 2]) store(n);
+    await turns();
+    assert.deepEqual([ready, begun, stored], [[0, 1, 2, 3, 4], [3], [0, 1, 2]]);
+    for (const n of [3, 4]) store(n);
+    await all;
+    assert.deepEqual(stored, [0, 1, 2, 3, 4]);
   });
 });
 
@@ -119,7 +189,7 @@ describe('what a failed call makes useless', () => {
         await turns();
         throw new Error('refused');
       };
-      const outcome = eachInFlight((own) => ahead(items(own), count), { atOnce: count, delayMs: 0, signal }, { call, finish: nothing });
+      const outcome = eachInFlight((own) => ahead(items(own), count), { atOnce: count, delayMs: 0, signal }, { call, store: nothing, finish: nothing });
       await assert.rejects(outcome, /refused/);
       assert.ok(looks() < 100, `looked ${looks()} times`);
     });
@@ -129,14 +199,14 @@ describe('what a failed call makes useless', () => {
     const finish = async () => {
       throw new Error('no room');
     };
-    await assert.rejects(eachInFlight((own) => ahead(items(own), 2), { atOnce: 2, delayMs: 0, signal }, { call: async (n) => n, finish }), /no room/);
+    await assert.rejects(eachInFlight((own) => ahead(items(own), 2), { atOnce: 2, delayMs: 0, signal }, { call: async (n) => n, store: nothing, finish }), /no room/);
     assert.ok(looks() < 100, `looked ${looks()} times`);
   });
 
   it('is not looked for when the work as a whole is broken off, of which no listener is left', async () => {
     const whole = new AbortController();
     const { items, looks } = search();
-    const outcome = assert.rejects(eachInFlight((own) => ahead(items(own), 2), { atOnce: 2, delayMs: 0, signal: whole.signal }, { call: async (n) => n, finish: nothing }), /stop/);
+    const outcome = assert.rejects(eachInFlight((own) => ahead(items(own), 2), { atOnce: 2, delayMs: 0, signal: whole.signal }, { call: async (n) => n, store: nothing, finish: nothing }), /stop/);
     await turns();
     whole.abort(new Error('stop'));
     await outcome;

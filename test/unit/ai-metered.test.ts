@@ -44,6 +44,46 @@ describe('a call within limits', () => {
     assert.equal(sent(), 0);
   });
 
+  it('is made ready before it may begin, and goes out then', async () => {
+    const asked: string[] = [];
+    let begin = (): void => undefined;
+    const mayBegin = new Promise<void>((resolve) => (begin = resolve));
+    const { metered, sent } = scene({
+      budget: { take: async () => (asked.push('room'), 0), settle: async () => {}, hold: async () => {} }, surveys: { isOn: async () => (asked.push('switch'), true) },
+    });
+    const done = askAhead(metered, task, { signal, begin: () => mayBegin });
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    assert.deepEqual([asked.sort(), sent()], [['room', 'switch'], 0]);
+    begin();
+    await done;
+    assert.deepEqual([asked.length, sent()], [2, 1]);
+  });
+
+  for (const [how, isOnThen] of [['and goes out', true], ['and does not go out where AI was switched off meanwhile', false]] as const)
+    it(`is made ready once more where it waited for its leave for long: ${how}`, async (t) => {
+      let [nowMs, takes, isOn] = [0, 0, true];
+      t.mock.method(performance, 'now', () => nowMs);
+      const settled: number[] = [];
+      const { metered, sent } = scene({
+        budget: { take: async () => ((takes += 1), 0), settle: async (_, { tokens }) => void settled.push(tokens), hold: async () => {} }, surveys: { isOn: async () => isOn },
+      });
+      const begin = async () => {
+        if (takes === 1) [nowMs, isOn] = [nowMs + 5000, isOnThen];
+      };
+      const done = askAhead(metered, task, { signal, begin });
+      await (isOnThen ? done : assert.rejects(done, { code: 'AI_DISABLED' }));
+      assert.deepEqual([takes, sent(), settled], isOnThen ? [2, 1, [2]] : [2, 0, [0]]);
+    });
+
+  it('gives its room back where it gets no leave to begin, or is broken off before', async () => {
+    const settled: number[] = [];
+    const { metered, sent } = scene({ budget: { take: async () => 0, settle: async (_, { tokens }) => void settled.push(tokens), hold: async () => {} } });
+    await assert.rejects(askAhead(metered, task, { signal, begin: async () => { throw new Error('no leave'); } }), /no leave/);
+    const broken = new AbortController();
+    await assert.rejects(askAhead(metered, task, { signal: broken.signal, begin: async () => broken.abort(new Error('broken off')) }), /broken off/);
+    assert.deepEqual([sent(), settled], [0, [0, 0]]);
+  });
+
   it('is written down before its answer is given, but for who has another to make', async () => {
     let write = (): void => undefined;
     const written = new Promise<void>((resolve) => (write = resolve));
@@ -51,7 +91,7 @@ describe('a call within limits', () => {
     let isAnswered = false;
     const asked = ask(metered, task, signal).finally(() => (isAnswered = true));
     let isNoted = false;
-    const { value, noted } = await askAhead(metered, task, signal);
+    const { value, noted } = await askAhead(metered, task, { signal });
     assert.deepEqual(value, {});
     void noted.then(() => (isNoted = true));
     for (let turns = 0; turns < 20; turns += 1) await turn();

@@ -57,3 +57,16 @@ describe('a model whose reply cannot be used', () => {
     assert.equal(many.length, 20);
   });
 });
+
+describe('a reply', () => {
+  const note = async (text: string): Promise<unknown> => {
+    const provider: Provider = { name: 'openai', models: { high: 'm', low: 'm' }, complete: async () => ({ text, inputTokens: 1, outputTokens: 1 }) };
+    return (await ask(provider, analyses.summary(answers.slice(0, 1), []), new AbortController().signal)).value[0];
+  };
+
+  it('is read without what no store takes, however that is written, and otherwise as it is', async () => {
+    const texts = ['{"note":"a\\u0000b"}', '{"note":"a\\ud800b"}', '{"note":"a\ud800b"}', '{"note":"\ud83d\ude00 \\ud83d\\ude00"}', '```json\n{"note":"good"}\n```'];
+    const notes = ['ab', 'a\ufffdb', 'a\ufffdb', '\ud83d\ude00 \ud83d\ude00', 'good'].map((text) => ({ note: text }));
+    assert.deepEqual(await Promise.all(texts.map(note)), notes);
+  });
+});

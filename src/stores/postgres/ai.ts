@@ -132,11 +132,13 @@ export function createAiStore(sql: Sql) {
     /** In one statement; may be repeated. Of a deleted survey nothing is stored, and the notes that these findings name are taken back: whatever came later, nobody would erase. */
     saveFindings: async ({ surveyId, topic }: Scope, jobId: string, findings: readonly AiFinding[]): Promise<void> => {
       if (findings.length === 0) return;
-      const given = findings.map(({ responseId, questionId, digest, finding, noteId = null }) => ({ response_id: responseId, question_id: questionId, digest: digest.toString('hex'), finding, note_id: noteId }));
+      const each = <T>(read: (finding: AiFinding) => T): T[] => findings.map(read);
       const { count } = await sql`
         INSERT INTO ai_findings (survey_id, topic, response_id, question_id, digest, finding, note_id, seen_by)
-        SELECT living.id, ${topic}, found.response_id, found.question_id, decode(found.digest, 'hex'), found.finding, found.note_id, ${jobId}::uuid
-        FROM (${livingSurvey(sql, surveyId)}) living CROSS JOIN jsonb_to_recordset(${sql.json(given as never)}) found(response_id uuid, question_id uuid, digest text, finding jsonb, note_id uuid)
+        SELECT living.id, ${topic}, found.response_id, found.question_id, decode(found.digest, 'hex'), found.finding::jsonb, found.note_id, ${jobId}::uuid
+        FROM (${livingSurvey(sql, surveyId)}) living CROSS JOIN unnest(
+          ${each(({ responseId }) => responseId)}::uuid[], ${each(({ questionId }) => questionId)}::uuid[], ${each(({ digest }) => digest.toString('hex'))}::text[],
+          ${each(({ finding }) => JSON.stringify(finding))}::text[], ${each(({ noteId = null }) => noteId)}::uuid[]) found(response_id, question_id, digest, finding, note_id)
         ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE SET digest = excluded.digest, finding = excluded.finding, note_id = excluded.note_id, seen_by = excluded.seen_by`;
       if (count === 0) await sql`DELETE FROM ai_notes WHERE id = ANY(${findings.flatMap(({ noteId }) => noteId ?? [])}::uuid[])`;
     },

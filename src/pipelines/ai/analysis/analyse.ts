@@ -7,7 +7,7 @@ import type { AiStore, SurveyJob } from '../../../stores/postgres/ai.ts';
 import { pastOutages } from '../../../stores/postgres/client.ts';
 import { ahead } from './ahead.ts';
 import { conclude, type ConcludeDeps } from './conclude.ts';
-import { eachInFlight } from './flights.ts';
+import { eachInFlight, type Flight } from './flights.ts';
 import { freshBatches, type FreshBatch, type FreshBatchesDeps, type Walk } from './fresh-batches.ts';
 import { openKnownThemes, type KnownThemes } from './known-themes.ts';
 import { mergeThemes, type MergeDeps } from './merge-themes.ts';
@@ -38,15 +38,17 @@ interface ReadyBatch extends FreshBatch {
 }
 
 /** What came back of a batch. */
-interface Reply extends Pick<FreshBatch, 'answers'> {
+interface Reply extends FreshBatch {
   /** One finding an answer. */
   value: unknown[];
   note: { id: string; note: string } | undefined;
+  /** Resolves when the call is written down. */
+  noted: Promise<unknown>;
 }
 
 /**
  * Sends the answers that are new or changed. While calls are under way the next batches are read, looked up and made anonymous, as many as calls.
- * What comes back is stored before the next call: at most `batchesAtOnce` batches are sent again by who takes the job over.
+ * What comes back is stored before the next call, which is made ready meanwhile: at most `batchesAtOnce` batches are sent again by who takes the job over.
  * Gives the result of the answers together, or null where it lies in the single findings.
  */
 export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Conclusion | null> {
@@ -55,13 +57,15 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Co
   const known = type === 'themes' ? await pastOutages(() => openKnownThemes(store, job)) : undefined;
   const advance = createProgress(deps, job);
   await eachInFlight((own) => ahead(readyBatches(deps, { job, survey, signal: own, advance }), batchesAtOnce), { atOnce: batchesAtOnce, delayMs: batchDelayMs, signal }, {
-    async call(batch, own) {
-      const { noted, ...reply } = await send(deps, { ...analysis, signal: own }, { batch, known });
-      // Who is told of a failure finds the call among those that were made.
-      await take(deps, { job, known }, reply).finally(() => noted);
-      return batch;
+    async call(batch, flight) {
+      const reply = await send(deps, { ...analysis, ...flight }, { batch, known });
+      // The next batch is told of the themes of this one.
+      if (known) await orNoted(reply, pastOutages(() => known.add(themed.parse(reply.value))));
+      return reply;
     },
-    async finish({ answers, share }) {
+    store: (reply) => orNoted(reply, pastOutages(() => save(deps, job, reply))),
+    async finish({ answers, share, noted }) {
+      await noted;
       await pastOutages(() => store.dropErased(answers.map(({ responseId }) => responseId)));
       await advance(share);
     },
@@ -78,16 +82,20 @@ async function* readyBatches(deps: AnalyseDeps, walk: Walk): AsyncGenerator<Read
 const themed = z.array(z.object({ themes: z.array(z.string()) }));
 const notes = z.array(z.object({ note: z.string() }));
 
-async function send(deps: AnalyseDeps, { type, provider, signal }: Analysis, { batch: { sent, answers }, known }: { batch: ReadyBatch; known: KnownThemes | undefined }): Promise<Reply & { noted: Promise<unknown> }> {
+async function send(deps: AnalyseDeps, { type, provider, signal, begin }: Analysis & Flight, { batch: { sent, answers, share }, known }: { batch: ReadyBatch; known: KnownThemes | undefined }): Promise<Reply> {
   signal.throwIfAborted();
-  const { value, noted } = await askAhead(provider, analyses[type](sent, known?.names() ?? []), signal);
-  return { answers, value, noted, note: type === 'summary' ? { id: deps.newId(), note: notes.parse(value)[0]?.note ?? '' } : undefined };
+  const { value, noted } = await askAhead(provider, analyses[type](sent, known?.names() ?? []), { signal, begin });
+  return { answers, share, value, noted, note: type === 'summary' ? { id: deps.newId(), note: notes.parse(value)[0]?.note ?? '' } : undefined };
 }
 
-/** Themes are known by their names when this is over: the next batch is told of them. */
-async function take(deps: AnalyseDeps, { job, known }: { job: SurveyJob; known: KnownThemes | undefined }, reply: Reply): Promise<void> {
-  if (known) await pastOutages(() => known.add(themed.parse(reply.value)));
-  await pastOutages(() => save(deps, job, reply));
+/** Who is told of a failure finds the call among those that were made. */
+async function orNoted({ noted }: Reply, work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    await noted;
+    throw error;
+  }
 }
 
 /** May be done again when it has failed. */

@@ -1,6 +1,7 @@
 -- Takes room for one call to an AI provider, or says how long there is none. KEYS: calls (sorted by their time), tokens (by call, and
 -- their sum), hold, asked. ARGV: id of the call, tokens it may take, calls a window, tokens a window, ms of the window, share of the window
 -- that the call may use, ms for which it is remembered that somebody asked for all of it. A smaller share holds while that is remembered.
+-- A call that has room already keeps it, as one that begins now.
 -- Returns 0 when the call may begin, else the ms after which it is worth asking again.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -17,6 +18,11 @@ for _, id in ipairs(over) do
   redis.call('HDEL', KEYS[2], id)
 end
 if #over > 0 then redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window) end
+
+if redis.call('ZSCORE', KEYS[1], ARGV[1]) then
+  redis.call('ZADD', KEYS[1], now, ARGV[1])
+  return 0
+end
 
 local most = math.max(1, math.floor(tonumber(ARGV[4]) * share))
 local calls = math.max(1, math.floor(tonumber(ARGV[3]) * share))
