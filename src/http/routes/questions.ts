@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { SurveyActors } from '../../actors/surveys.ts';
 import { changeQuestion, defineQuestion, describeQuestion, newQuestionBody, questionChangeBody } from '../../domain/question-definition.ts';
+import { registry } from '../../domain/questions/registry.ts';
 import { allocateSlots } from '../../domain/slots.ts';
-import { visibleQuestions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
+import { visibleOptions, visibleQuestions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
 import { conflict, notFound, validationProblem } from '../../errors.ts';
 import { created, ok, route, type Route } from '../route.ts';
 import { deletedSchema } from '../schemas/common.ts';
@@ -47,7 +48,17 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
         const held = await deps.actors.lookUp(survey.id);
         if (!held) throw notFound('question');
         const isAnswered = await deps.hasAnswers(pick(held.survey, id));
-        const saved = await reword(survey.id, (current) => editQuestion(current, id, body, { isAnswered, newId: deps.newId }));
+        let former: Question | undefined;
+        const saved = await reword(survey.id, (current) => {
+          former = pick(current, id);
+          return editQuestion(current, id, body, { isAnswered, newId: deps.newId });
+        });
+        // Until the intake knew of the change it took answers to the former question: if there are any, that one stays.
+        const [before, after] = [former ?? pick(saved, id), pick(saved, id)];
+        if (!meansTheSame(before, after) && (await deps.hasAnswers(before))) {
+          await reword(survey.id, (current) => putBack(current, before, after));
+          throw conflict('HAS_RESPONSES', 'The question was answered while it was being changed, and stays as it was');
+        }
         return ok(describeQuestion(pick(saved, id)));
       },
     }),
@@ -111,6 +122,25 @@ export function editQuestion(
   const others = visibleQuestions(current).filter((other) => other.id !== id);
   const order = Math.min(body.order ?? pick(current, id).order, others.length);
   return place(survey, [...others.slice(0, order), question, ...others.slice(order)]);
+}
+
+/** Whether answers to the one are answers to the other: they lie in the same places, every option has its value, and a scale goes on as it was. */
+function meansTheSame(before: Question, after: Question): boolean {
+  const places = ({ slots, options, rows }: Question) => new Map([
+    ...Object.entries(slots).flatMap(([kind, known]) => Object.entries(known).map(([key, slot]) => [`${kind} ${key}`, String(slot)] as const)),
+    ...[...options, ...rows].map(({ id, code, value }) => [id, `${code} ${value}`] as const),
+  ]);
+  const known = places(after);
+  if (before.type !== after.type || [...places(before)].some(([name, place]) => known.get(name) !== place)) return false;
+  const scale = visibleOptions(after).map(({ id }) => id);
+  return !registry[before.type].isOrdered || visibleOptions(before).every(({ id }, index) => id === scale[index]);
+}
+
+/** The survey with the question as it was before, unless somebody has changed it again since. */
+function putBack(current: SurveyWithQuestions, before: Question, after: Question): SurveyWithQuestions {
+  const present = current.questions.find(({ id }) => id === before.id);
+  if (!present || !isDeepStrictEqual({ ...present, order: 0 }, { ...after, order: 0 })) return current;
+  return { ...current, questions: current.questions.map((question) => (question === present ? { ...before, order: present.order } : question)) };
 }
 
 function hideQuestion(current: SurveyWithQuestions, id: string): SurveyWithQuestions {

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { SurveyActors } from '../../src/actors/surveys.ts';
+import type { Question, SurveyWithQuestions } from '../../src/domain/survey.ts';
+import { Problem } from '../../src/errors.ts';
+import { questionRoutes } from '../../src/http/routes/questions.ts';
+import { blankSurvey, nextId, withQuestion } from '../support/questions.ts';
+
+/** The route that changes a question, over a survey in memory; `answeredAt` says of each look whether answers are there. */
+function setUp(start: { survey: SurveyWithQuestions; question: Question }, answeredAt: (look: number) => boolean) {
+  const state = { survey: start.survey, looks: [] as Question[] };
+  const actors = {
+    lookUp: async () => ({ survey: state.survey }),
+    change: async (_id: string, decide: (current: SurveyWithQuestions) => { survey: SurveyWithQuestions }) => (state.survey = decide(state.survey).survey),
+  } as unknown as SurveyActors;
+  const hasAnswers = async (question: Question) => answeredAt(state.looks.push(question));
+  const route = questionRoutes({ actors, hasAnswers, now: () => 0, newId: nextId }).find(({ method, path }) => method === 'PUT' && path.startsWith('/surveys/questions/'));
+  const edit = (body: object) => route?.handle({ params: { questionId: start.question.id }, body, survey: start.survey } as never);
+  return { state, edit, question: () => state.survey.questions.find(({ id }) => id === start.question.id) };
+}
+
+const choice = () => withQuestion(blankSurvey(), { type: 'MULTIPLE_CHOICE', text: 'Which?', options: [{ text: 'A' }, { text: 'B' }] });
+const likert = () => withQuestion(blankSurvey(), { type: 'LIKERT_SCALE', text: 'How much?', options: [{ text: 'low' }, { text: 'mid' }, { text: 'high' }] });
+const isAnsweredMeanwhile = (error: unknown) => error instanceof Problem && error.code === 'CONFLICT' && /while it was being changed/.test(error.message);
+
+describe('a question that is changed while its first answers come in', () => {
+  for (const [name, start, body] of [
+    ['another type', choice(), { type: 'YES_NO' }],
+    ['another value of an option', choice(), (question: Question) => ({ options: question.options.map(({ id, text }, index) => ({ id, text, value: `v${index}` })) })],
+    ['a scale in another order', likert(), (question: Question) => ({ options: question.options.toReversed().map(({ id, text }) => ({ id, text })) })],
+  ] as const)
+    it(`stays as it was, and its answers what they were: ${name}`, async () => {
+      const { state, edit, question } = setUp(start, (look) => look > 1);
+      await assert.rejects(async () => edit(typeof body === 'function' ? body(start.question) : body), isAnsweredMeanwhile);
+      assert.deepEqual(question(), start.question);
+      assert.deepEqual(state.looks, [start.question, start.question]);
+    });
+
+  it('is changed for good where nobody answered', async () => {
+    const { edit, question } = setUp(choice(), () => false);
+    await edit({ type: 'YES_NO' });
+    assert.equal(question()?.type, 'YES_NO');
+  });
+
+  it('is not looked at again where answers mean what they meant', async () => {
+    for (const [start, body] of [
+      [choice(), { text: 'Which one?', isRequired: true }],
+      [choice(), { settings: { allowOther: true } }],
+      [likert(), (question: Question) => ({ options: [...question.options.map(({ id, text }) => ({ id, text })), { text: 'highest' }] })],
+    ] as const) {
+      const { state, edit } = setUp(start, () => false);
+      await edit(typeof body === 'function' ? body(start.question) : body);
+      assert.equal(state.looks.length, 1);
+    }
+  });
+
+  it('keeps what somebody else made of it since', async () => {
+    const start = choice();
+    const { state, edit, question } = setUp(start, (look) => {
+      if (look > 1) state.survey = { ...state.survey, questions: state.survey.questions.map((one) => ({ ...one, text: 'Reworded since' })) };
+      return look > 1;
+    });
+    await assert.rejects(async () => edit({ type: 'YES_NO' }), isAnsweredMeanwhile);
+    assert.deepEqual([question()?.type, question()?.text], ['YES_NO', 'Reworded since']);
+  });
+});
