@@ -8,6 +8,7 @@ import type { Stores } from '../stores/stores.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import { retentionRules } from '../stores/postgres/retention.ts';
 import { createErasing } from './erasing.ts';
+import { createRecall } from './kept-state.ts';
 import { createReading } from './reading.ts';
 import { createUploads } from '../stores/uploads.ts';
 import { createSubmissions } from './submissions.ts';
@@ -40,9 +41,10 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     intake, responses, reading, uploads, uploadRows: stores.uploadRows, findings: stores.findings, exports: stores.exports, exportFiles: stores.exportFiles, audit: createAudit(stores.sql, log), now,
     rules: (at) => retentionRules(stores.sql, settings.retentionDays, at),
   });
+  const recall = createRecall({ responses, reading });
   const lookUpGate = createGate(lookUps);
   const submit = createSubmissions({
-    actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, now, newId: () => newResponseId(), findStored: (responseId) => lookUpGate.run(() => reading.find(responseId)),
+    actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, now, newId: () => newResponseId(), findStored: (responseId) => lookUpGate.run(() => reading.find(responseId)), recall: (forgotten) => lookUpGate.run(() => recall(forgotten)),
     onBackgroundError: (error) => log.warn({ err: error }, 'a filled survey could not be closed yet; the ingest will'),
   });
   return {

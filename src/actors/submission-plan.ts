@@ -8,6 +8,7 @@ import { isOwnResponseId } from '../ids.ts';
 import { isSameText, type Secrets } from '../secrets.ts';
 import type { Intake, ResponseState } from '../stores/redis/intake.ts';
 import { intakeProblem } from './intake-problem.ts';
+import type { ForgottenResponse, KeptState, RecalledResponse } from './kept-state.ts';
 import type { HeldSurvey } from './surveys.ts';
 
 /** A submission as it comes in from a route. */
@@ -40,14 +41,11 @@ export interface PlanDeps {
   now(): number;
 }
 
-/** What a partial response keeps in the intake so that it can go on. */
-interface KeptState {
-  submittedAtMs: number;
-  startedAtMs: number | undefined;
-  language: string;
-  respondent: string;
-  metadata: Readonly<Record<string, string>>;
-  row: AnswerRow;
+/** The reply to a repeat: of what is remembered under an id only what differs from reply to reply is kept. */
+export function repeatedReply({ secrets }: Pick<PlanDeps, 'secrets'>, { surveyId, responseId, text }: { surveyId: string; responseId: string; text: string }): string {
+  if (!text.startsWith('{"isComplete"')) return text;
+  const { isComplete, submittedAt } = JSON.parse(text) as { isComplete: boolean; submittedAt: string };
+  return replyText(responseId, Date.parse(submittedAt), isComplete ? undefined : secrets.resumeToken(surveyId, responseId));
 }
 
 /** A submission made ready for the intake, or the problem that it has. */
@@ -55,6 +53,8 @@ export interface Plan {
   problem: Problem | undefined;
   /** It names an id of the service's own: whether a response has it already must be asked (`takenProblem`) before it can be accepted. */
   isDoubtful?: boolean;
+  /** It continues a response whose answers the response store must be asked for before it can be accepted. */
+  forgotten?: ForgottenResponse;
   responseId: string;
   seen: number | null;
   isComplete: boolean;
@@ -64,28 +64,40 @@ export interface Plan {
   uploadIds: readonly string[];
 }
 
-/** Checks and encodes a submission; waits only where something has to be looked up. `isAsked`: the id that it names is known to be free. */
-export function makePlan(deps: PlanDeps, request: SubmissionRequest, held: HeldSurvey, { ownId, isAsked }: { ownId: string; isAsked: boolean }): Plan | Promise<Plan> {
+/** What was learned while a submission was tried. */
+export interface PlanContext {
+  ownId: string;
+  /** The id that it names is known to be free. */
+  isAsked: boolean;
+  /** What the response store has of the response that it continues. */
+  recalled?: RecalledResponse | undefined;
+}
+
+/** Checks and encodes a submission; waits only where something has to be looked up. */
+export function makePlan(deps: PlanDeps, request: SubmissionRequest, held: HeldSurvey, context: PlanContext): Plan | Promise<Plan> {
   const { submission } = request;
-  const responseId = submission?.responseId ?? ownId;
+  const responseId = submission?.responseId ?? context.ownId;
   if (!submission) return refusal(responseId, null, request.problem ?? new Problem('VALIDATION_ERROR'));
   const closed = tokenProblem(request, held) ?? intakeProblem(held, deps.now());
-  if (submission.responseId !== undefined || submission.resumeToken !== undefined) return planContinued(deps, { request, submission, held, responseId, continued: { seen: 0 } }, { closed, isAsked });
+  if (submission.responseId !== undefined || submission.resumeToken !== undefined) return planContinued(deps, { request, submission, held, responseId, continued: { seen: 0 } }, closed, context);
   const input: AnswerInput = { request, submission, held, responseId, continued: { seen: null } };
   if (closed) return refusal(responseId, null, closed);
   const uploadIds = held.compiled.uploadIdsIn(submission.answers);
   return uploadIds.length === 0 ? planAnswers(deps, input, [], noUploads) : planUploads(deps, input, uploadIds);
 }
 
-function refusal(responseId: string, seen: number | null, problem: Problem): Plan {
-  return { problem, responseId, seen, isComplete: false, row: '', reply: '', state: '', uploadIds: [] };
+function unplanned(responseId: string, seen: number | null): Plan {
+  return { problem: undefined, responseId, seen, isComplete: false, row: '', reply: '', state: '', uploadIds: [] };
 }
 
+const refusal = (responseId: string, seen: number | null, problem: Problem): Plan => ({ ...unplanned(responseId, seen), problem });
+
 /** A submission that names its response: what was saved of it is looked up first. */
-async function planContinued(deps: PlanDeps, input: AnswerInput, { closed, isAsked }: { closed: Problem | undefined; isAsked: boolean }): Promise<Plan> {
-  const continued = await findContinued(deps, input.request.surveyId, input.submission);
+async function planContinued(deps: PlanDeps, input: AnswerInput, closed: Problem | undefined, { isAsked, recalled }: PlanContext): Promise<Plan> {
+  const continued = await findContinued(deps, input, recalled);
   const problem = closed ?? continued.problem;
   if (problem) return refusal(input.responseId, continued.seen, problem);
+  if (continued.forgotten) return { ...unplanned(input.responseId, continued.seen), forgotten: continued.forgotten };
   const plan = await planUploads(deps, { ...input, continued }, input.held.compiled.uploadIdsIn(input.submission.answers));
   return continued.seen === 0 && !isAsked && isOwnResponseId(input.responseId) ? { ...plan, isDoubtful: true } : plan;
 }
@@ -107,10 +119,11 @@ async function planUploads(deps: PlanDeps, input: AnswerInput, uploadIds: readon
 interface Continued {
   problem?: Problem;
   kept?: KeptState;
+  forgotten?: ForgottenResponse;
   seen: number | null;
 }
 
-async function findContinued(deps: PlanDeps, surveyId: string, submission: Submission): Promise<Continued> {
+async function findContinued(deps: PlanDeps, { request: { surveyId }, submission, held }: AnswerInput, recalled: RecalledResponse | undefined): Promise<Continued> {
   const { responseId, resumeToken } = submission;
   if (responseId === undefined) {
     return resumeToken === undefined
@@ -120,10 +133,16 @@ async function findContinued(deps: PlanDeps, surveyId: string, submission: Submi
   if (resumeToken === undefined) return { seen: 0 };
   if (!deps.secrets.isResumeToken(surveyId, responseId, resumeToken)) return { seen: null, problem: new Problem('FORBIDDEN', 'The resumeToken is not that of this response') };
   const state: ResponseState | undefined = await deps.intake.state(surveyId, responseId);
-  if (!state || state.seen < 1 || state.surveyId !== surveyId) return { seen: null, problem: notFound('response to continue') };
-  if (state.isDone || state.data === '') return { seen: state.seen, problem: conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed') };
-  return { seen: state.seen, kept: JSON.parse(state.data) as KeptState };
+  if (state && (state.seen < 1 || state.surveyId !== surveyId)) return { seen: null, problem: notFound('response to continue') };
+  if (state?.isDone) return { seen: state.seen, problem: alreadyComplete() };
+  if (state && state.data !== '') return { seen: state.seen, kept: JSON.parse(state.data) as KeptState };
+  // Whoever continued it since has seen a later version: then it is asked again.
+  if (recalled && (state === undefined || state.seen === recalled.seen)) return { seen: recalled.seen, ...(recalled.isComplete ? { problem: alreadyComplete() } : { kept: recalled.kept }) };
+  const known = state && { seen: state.seen, submittedAtMs: Number.isNaN(state.submittedAtMs) ? undefined : state.submittedAtMs };
+  return { seen: state?.seen ?? null, forgotten: { surveyId, responseId, known, codePositions: held.survey.slotCounts.codes } };
 }
+
+const alreadyComplete = (): Problem => conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed');
 
 /**
  * What keeps a response from an id of the service's own: that another has it. Of responses that were complete at once the intake keeps no
@@ -133,7 +152,7 @@ export async function takenProblem({ findStored }: Pick<PlanDeps, 'findStored'>,
   const stored = await findStored(responseId);
   if (!stored) return undefined;
   const isSame = stored.surveyId === surveyId && stored.isComplete;
-  return isSame ? conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed') : conflict('IDEMPOTENCY_MISMATCH', 'This responseId is that of another response');
+  return isSame ? alreadyComplete() : conflict('IDEMPOTENCY_MISMATCH', 'This responseId is that of another response');
 }
 
 function tokenProblem({ submission, surveyToken }: SubmissionRequest, { survey }: HeldSurvey): Problem | undefined {

@@ -1,10 +1,11 @@
-import { Problem, changedTooOften, conflict } from '../errors.ts';
+import { Problem, changedTooOften, conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import type { AppendResult } from '../stores/redis/appendix.ts';
 import type { Intake } from '../stores/redis/intake.ts';
 import { bodyDigest } from './body-digest.ts';
 import { quotaProblem } from './intake-problem.ts';
-import { makePlan, takenProblem, type Plan, type PlanDeps, type SubmissionRequest, type UploadReservations } from './submission-plan.ts';
+import type { ForgottenResponse, RecalledResponse } from './kept-state.ts';
+import { makePlan, repeatedReply, takenProblem, type Plan, type PlanContext, type PlanDeps, type SubmissionRequest, type UploadReservations } from './submission-plan.ts';
 import type { HeldSurvey, SurveyActors } from './surveys.ts';
 
 /** Where the caller stands with the submission limit. */
@@ -24,6 +25,8 @@ export interface SubmissionsDeps extends PlanDeps {
   intake: Pick<Intake, 'append' | 'state'>;
   uploads: UploadReservations;
   secrets: PlanDeps['secrets'] & Pick<Secrets, 'disguise'>;
+  /** What the response store has of a response that is to be continued; undefined: there is none. */
+  recall(forgotten: ForgottenResponse): Promise<RecalledResponse | undefined>;
   /** Requests a minute, client address and survey; a survey may carry its own. */
   submitLimit: number;
   /** Refuses while the stream is too full; undefined when there is room. */
@@ -33,13 +36,10 @@ export interface SubmissionsDeps extends PlanDeps {
 }
 
 /** What stays the same while a submission is tried. */
-interface Trial {
+interface Trial extends PlanContext {
   request: SubmissionRequest;
   caller: string;
   digest: string;
-  ownId: string;
-  /** The id that the submission names is known to be free. */
-  isAsked: boolean;
   /** Known once the limit has been counted. */
   standing: SubmissionStanding | undefined;
 }
@@ -71,7 +71,7 @@ export function createSubmissions(deps: SubmissionsDeps) {
 
 function append(deps: SubmissionsDeps, { request, caller, digest, standing }: Trial, { survey }: HeldSurvey, plan: Plan): Promise<AppendResult> {
   return deps.intake.append({
-    surveyId: survey.id, revision: survey.revision, caller: standing ? '' : caller, limit: survey.submissionRateLimit ?? deps.submitLimit, refusal: plan.problem || plan.isDoubtful ? 'x' : '',
+    surveyId: survey.id, revision: survey.revision, caller: standing ? '' : caller, limit: survey.submissionRateLimit ?? deps.submitLimit, refusal: plan.problem || plan.isDoubtful || plan.forgotten ? 'x' : '',
     idempotencyKey: request.idempotencyKey ?? '', digest, isComplete: plan.isComplete, responseId: plan.responseId, seen: plan.seen,
     row: plan.row, reply: plan.reply, state: plan.state,
   });
@@ -94,7 +94,7 @@ async function insist(deps: SubmissionsDeps, trial: Trial, first?: { held: HeldS
     const plan = known?.plan ?? (await makePlan(deps, trial.request, held, trial));
     const result = known?.result ?? (await append(deps, trial, held, plan));
     trial.standing = standingAfter(trial, held, deps, result);
-    const outcome = await conclude(deps, held, plan, result, trial.standing);
+    const outcome = await conclude(deps, trial, { held, plan, result, standing: trial.standing });
     trial.isAsked ||= result.code === 'REFUSED';
     if (outcome !== 'again') return outcome;
     if (result.code === 'CHANGED') merges += 1;
@@ -106,7 +106,14 @@ async function insist(deps: SubmissionsDeps, trial: Trial, first?: { held: HeldS
 
 export type Submissions = ReturnType<typeof createSubmissions>;
 
-async function conclude(deps: SubmissionsDeps, held: HeldSurvey, plan: Plan, result: AppendResult, standing: SubmissionStanding): Promise<SubmissionOutcome | 'again'> {
+interface Tried {
+  held: HeldSurvey;
+  plan: Plan;
+  result: AppendResult;
+  standing: SubmissionStanding;
+}
+
+async function conclude(deps: SubmissionsDeps, trial: Trial, { held, plan, result, standing }: Tried): Promise<SubmissionOutcome | 'again'> {
   const refuse = (problem: Problem): SubmissionOutcome => ({ kind: 'refused', problem, standing });
   if (result.code !== 'FILLED' && result.code !== 'ACCEPTED' && plan.uploadIds.length > 0) await deps.uploads.release(plan.responseId, plan.uploadIds);
   switch (result.code) {
@@ -117,13 +124,13 @@ async function conclude(deps: SubmissionsDeps, held: HeldSurvey, plan: Plan, res
       void deps.actors.quotaFilled(held.survey.id).catch(deps.onBackgroundError);
       return accepted(plan, standing);
     case 'REPLAY':
-      return { kind: 'accepted', replyText: result.text, isReplay: true, standing };
+      return { kind: 'accepted', replyText: repeatedReply(deps, { surveyId: held.survey.id, responseId: plan.responseId, text: result.text }), isReplay: true, standing };
     case 'MISMATCH':
       return refuse(conflict('IDEMPOTENCY_MISMATCH', 'This key or responseId was used before: with another body, in another survey, or for a response that was deleted'));
     case 'LIMITED':
       return refuse(new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: Math.max(1, Math.ceil(result.resetMs / 1000)) }));
     case 'REFUSED': {
-      const problem = plan.problem ?? (await takenProblem(deps, held.survey.id, plan.responseId));
+      const problem = plan.problem ?? (plan.forgotten ? await recallProblem(deps, trial, plan.forgotten) : await takenProblem(deps, held.survey.id, plan.responseId));
       return problem ? refuse(problem) : 'again';
     }
     case 'QUOTA':
@@ -139,6 +146,17 @@ async function conclude(deps: SubmissionsDeps, held: HeldSurvey, plan: Plan, res
     case 'CHANGED':
       return 'again';
   }
+}
+
+/** Asks the response store for what was saved, which only those do whom the limit has let pass; what keeps the submission from going on. */
+async function recallProblem({ recall }: SubmissionsDeps, trial: Trial, forgotten: ForgottenResponse): Promise<Problem | undefined> {
+  try {
+    trial.recalled = await recall(forgotten);
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+  return trial.recalled ? undefined : notFound('response to continue');
 }
 
 /** Another revision is in force. If the row is no newer than what we hold, the intake missed the announcement: it is made again. */

@@ -73,7 +73,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     translations: createTranslationStore(sql),
     uploadRows: createUploadRows(sql),
     uploadStorage,
-    intake: createIntake({ redis: intakeRedis, shards, metrics }),
+    intake: createIntake({ redis: intakeRedis, shards, metrics, hasRoom: pressure.hasRoom }),
     stream: createStream(streamRedis),
     responses: createResponseStore({ clickhouse, ...placement }),
     totals: createTotalsStore({ clickhouse, ...placement }),

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../src/ids.ts';
+import { newId, newResponseId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import type { Appendix } from '../../src/stores/redis/appendix.ts';
 import { createIntake, type Intake } from '../../src/stores/redis/intake.ts';
-import { createShards, formerResponseKey, responseKey } from '../../src/stores/redis/shards.ts';
+import { answersKey, createShards, formerResponseKey, responseKey } from '../../src/stores/redis/shards.ts';
 import { createStream, type Stream } from '../../src/stores/redis/stream.ts';
 import { sharedStores } from '../support/stores.ts';
 
@@ -186,6 +186,93 @@ describe('the intake script', () => {
     assert.equal((await save(0, 'f')).code, 'MISMATCH');
     assert.equal((await save(0, 'd', true)).code, 'REPLAY');
     assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 1 });
+  });
+
+  const replyOf = (responseId: string, isComplete = false) => JSON.stringify({ responseId, isComplete, submittedAt: '2026-11-21T10:00:00.123Z', ...(!isComplete && { resumeToken: 'r'.repeat(43) }) });
+  const [first, second, third] = ['1'.repeat(43), '2'.repeat(43), '3'.repeat(43)];
+
+  it('keeps what was answered so far for minutes only, and little of anything for longer', async () => {
+    const surveyId = await survey();
+    const responseId = newId();
+    const large = JSON.stringify({ texts: ['四'.repeat(20_000)] });
+    const save = (seen: number, more: Partial<Appendix>) => intake.append(appendix(surveyId, { responseId, seen, isComplete: false, state: large, reply: replyOf(responseId), ...more }));
+    assert.equal((await save(0, { digest: first })).code, 'ACCEPTED');
+    assert.deepEqual(await intake.state(surveyId, responseId), { seen: 1, isDone: false, surveyId, submittedAtMs: Date.parse('2026-11-21T10:00:00.123Z'), data: large });
+    assert.equal((await save(1, { digest: second })).code, 'ACCEPTED');
+    assert.ok((await plain.ttl(answersKey(responseId))) <= 900);
+    assert.ok((await plain.ttl(responseKey(responseId))) <= 48 * 3600);
+    const bytes = Number(await plain.call('MEMORY', 'USAGE', responseKey(responseId)));
+    assert.ok(bytes < 400, `${bytes} bytes`);
+    await plain.del(answersKey(responseId));
+    assert.equal((await intake.state(surveyId, responseId))?.data, '');
+    assert.equal((await save(2, { digest: third })).code, 'ACCEPTED');
+    assert.equal((await intake.state(surveyId, responseId))?.data, large);
+    assert.equal((await save(3, { digest: 'last', isComplete: true, state: '', reply: replyOf(responseId, true) })).code, 'ACCEPTED');
+    assert.equal(await plain.exists(answersKey(responseId)), 0);
+  });
+
+  it('gives what was answered so far up within a minute while there is little room', async () => {
+    const narrow = createIntake({ redis: plain, shards, metrics: quiet, hasRoom: () => false });
+    const [surveyId, responseId] = [await survey(), newId()];
+    await narrow.append(appendix(surveyId, { responseId, seen: 0, isComplete: false, state: '{}', digest: first }));
+    assert.ok((await plain.ttl(answersKey(responseId))) <= 60);
+  });
+
+  it('takes answers of another version for none', async () => {
+    const [surveyId, responseId] = [await survey(), newId()];
+    await intake.append(appendix(surveyId, { responseId, seen: 0, isComplete: false, state: '{"n":1}', digest: first }));
+    await plain.hset(responseKey(responseId), 'n', 2);
+    assert.deepEqual([(await intake.state(surveyId, responseId))?.seen, (await intake.state(surveyId, responseId))?.data], [2, '']);
+  });
+
+  it('gives the reply to the first save again after the response was continued, and after it was completed', async () => {
+    const [surveyId, responseId] = [await survey(), newId()];
+    const save = (seen: number, digest: string, isComplete = false) => intake.append(appendix(surveyId, { responseId, seen, digest, isComplete, state: isComplete ? '' : '{}', reply: replyOf(responseId, isComplete) }));
+    const kept = (isComplete: boolean) => ['REPLAY', JSON.stringify({ isComplete, submittedAt: '2026-11-21T10:00:00.123Z' })];
+    const repeated = async (digest: string) => {
+      const { code, text } = await save(0, digest);
+      return [code, text];
+    };
+    await save(0, first);
+    assert.deepEqual(await repeated(first), kept(false));
+    await save(1, second);
+    assert.deepEqual(await repeated(first), kept(false));
+    await save(2, third, true);
+    assert.deepEqual(await repeated(first), kept(false));
+    assert.deepEqual(await repeated(third), kept(true));
+    assert.deepEqual((await repeated('another'))[0], 'MISMATCH');
+    assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 1 });
+  });
+
+  it('goes on with a response of which it remembers nothing, unless that was deleted meanwhile', async () => {
+    const surveyId = await survey();
+    const [forgotten, deleted] = [newId(), newResponseId()];
+    const save = (responseId: string, seen: number, digest: string) => intake.append(appendix(surveyId, { responseId, seen, digest, isComplete: false, state: '{}', reply: replyOf(responseId) }));
+    for (const responseId of [forgotten, deleted]) {
+      await save(responseId, 0, first);
+      await plain.del(responseKey(responseId), answersKey(responseId));
+    }
+    await intake.remove({ surveyId, responseId: deleted, isComplete: false, row: '["gone"]' });
+    const both = await Promise.all([save(forgotten, 1, second), save(forgotten, 1, third)]);
+    assert.deepEqual(both.map(({ code }) => code), ['ACCEPTED', 'CHANGED']);
+    assert.equal((await intake.state(surveyId, forgotten))?.seen, 2);
+    assert.equal((await save(deleted, 1, second)).code !== 'ACCEPTED', true);
+    assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 0 });
+  });
+
+  it('knows the states in which a former version kept the answers, and goes on with them', async () => {
+    const [surveyId, responseId] = [await survey(), newId()];
+    const former = { n: '1', done: '0', digest: first, reply: replyOf(responseId), data: '{"kept":true}', survey: surveyId };
+    await plain.hset(responseKey(responseId), former);
+    assert.deepEqual(await intake.state(surveyId, responseId), { seen: 1, isDone: false, surveyId, submittedAtMs: Date.parse('2026-11-21T10:00:00.123Z'), data: '{"kept":true}' });
+    const save = (seen: number, digest: string, state: string) => intake.append(appendix(surveyId, { responseId, seen, digest, isComplete: false, state, reply: replyOf(responseId) }));
+    assert.deepEqual([(await save(0, first, '')).code, (await save(0, first, '')).text], ['REPLAY', former.reply]);
+    assert.equal((await save(1, second, '{"kept":"more"}')).code, 'ACCEPTED');
+    assert.deepEqual([(await intake.state(surveyId, responseId))?.data, await plain.hget(responseKey(responseId), 'data')], ['{"kept":"more"}', null]);
+    assert.equal((await save(0, first, '')).code, 'REPLAY');
+    // Should a process of the former version go on with it, what that wrote is the newest.
+    await plain.hset(responseKey(responseId), { ...former, n: '3', data: '{"kept":"by the former"}' });
+    assert.equal((await intake.state(surveyId, responseId))?.data, '{"kept":"by the former"}');
   });
 
   it('gives a deleted response’s seat back once', async () => {

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { SubmissionRequest } from '../../src/actors/submission-plan.ts';
 import { createSubmissions, type SubmissionsDeps } from '../../src/actors/submissions.ts';
 import type { HeldSurvey } from '../../src/actors/surveys.ts';
+import { decodeResponse } from '../../src/domain/response-row.ts';
 import { unavailable } from '../../src/errors.ts';
 import type { Appendix, AppendResult } from '../../src/stores/redis/appendix.ts';
 
@@ -20,7 +21,7 @@ function submitWithout(known: (appendix: Appendix) => AppendResult) {
   const never = (): never => assert.fail('not to be asked');
   const deps: SubmissionsDeps = {
     actors: { peek: () => held, lookUp: never, sync: never, announce: never, quotaFilled: never },
-    intake: { append: async (appendix) => known(appendix), state: never }, findStored: never,
+    intake: { append: async (appendix) => known(appendix), state: never }, findStored: never, recall: never,
     uploads: { reserve: async () => { throw unavailable('Another submission with this upload is under way', 5); }, release: never },
     secrets: { resumeToken: never, isResumeToken: never, disguise: (address) => address },
     submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => '01900000-0000-7000-8000-00000000000a', onBackgroundError: never,
@@ -61,7 +62,7 @@ describe('a response that is continued from many places at once', () => {
   const row = { codes: [], numbers: [], texts: [] };
 
   it('takes every one of them, each upon the one before', async () => {
-    let stored = { seen: 1, isDone: false, surveyId, data: JSON.stringify({ submittedAtMs: 0, language: 'ZH-hans', respondent: '', metadata: {}, row }) };
+    let stored = { seen: 1, isDone: false, surveyId, submittedAtMs: 0, data: JSON.stringify({ submittedAtMs: 0, language: 'ZH-hans', respondent: '', metadata: {}, row }) };
     const never = (): never => assert.fail('not to be asked');
     const compiled = { survey: { slotCounts: { codes: 0, numbers: 0, texts: 0 } }, byId: new Map(), required: [], all: [], uploadIdsIn: () => [] };
     const deps: SubmissionsDeps = {
@@ -76,7 +77,7 @@ describe('a response that is continued from many places at once', () => {
         },
         state: async () => stored,
       },
-      findStored: never, uploads: { reserve: never, release: never },
+      findStored: never, recall: never, uploads: { reserve: never, release: never },
       secrets: { resumeToken: () => 'token', isResumeToken: () => true, disguise: (address) => address },
       submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => responseId, onBackgroundError: never,
     };
@@ -90,5 +91,68 @@ describe('a response that is continued from many places at once', () => {
     assert.deepEqual(outcomes.map(({ kind }) => kind), places.map(() => 'accepted'));
     assert.deepEqual(Object.keys(JSON.parse(stored.data).metadata).sort(), [...places].sort());
     assert.equal(JSON.parse(stored.data).language, 'zh-Hans', 'the form that languages have now');
+  });
+});
+
+describe('a response to be continued whose answers only the response store has', () => {
+  const responseId = '01900000-0000-7000-8000-00000000000b';
+  const continued: SubmissionRequest = {
+    ...request(undefined), body: { more: true },
+    submission: { answers: [], isComplete: false, responseId, resumeToken: 'token', startedAtMs: undefined, respondent: undefined, metadata: { more: 'yes' }, language: undefined, surveyToken: undefined },
+  };
+  const kept = { submittedAtMs: 5, startedAtMs: 2, language: 'de', respondent: 'me', metadata: { first: 'yes' }, row: { codes: [], numbers: [], texts: [] } };
+  const never = (): never => assert.fail('not to be asked');
+  const compiled = { survey: { slotCounts: { codes: 0, numbers: 0, texts: 0 } }, byId: new Map(), required: [], all: [], uploadIdsIn: () => [] };
+
+  function submitWith(known: Pick<SubmissionsDeps, 'recall'> & Partial<SubmissionsDeps['intake']>) {
+    const appended: Appendix[] = [];
+    const submit = createSubmissions({
+      actors: { peek: () => ({ ...held, survey: { ...held.survey, slotCounts: compiled.survey.slotCounts, version: 1 }, compiled }) as unknown as HeldSurvey, lookUp: never, sync: never, announce: never, quotaFilled: never },
+      intake: {
+        append: async (appendix) => {
+          appended.push(appendix);
+          return { code: appendix.refusal === '' ? 'ACCEPTED' : 'REFUSED', remaining: 7, resetMs: 1000, text: '' };
+        },
+        state: async () => ({ seen: 4, isDone: false, surveyId, submittedAtMs: 5, data: '' }), ...known,
+      },
+      findStored: never, recall: known.recall, uploads: { reserve: never, release: never },
+      secrets: { resumeToken: () => 'token', isResumeToken: () => true, disguise: (address) => address },
+      submitLimit: 60, pressure: () => undefined, now: () => 9, newId: () => responseId, onBackgroundError: never,
+    });
+    return { submit, appended };
+  }
+
+  it('goes on with what that has of the version which the intake names', async () => {
+    const { submit, appended } = submitWith({
+      recall: async ({ known, codePositions }) => {
+        assert.deepEqual([known, codePositions], [{ seen: 4, submittedAtMs: 5 }, 0]);
+        return { seen: 4, isComplete: false, kept };
+      },
+    });
+    assert.equal((await submit(continued)).kind, 'accepted');
+    assert.deepEqual(appended.map(({ refusal, seen, caller }) => [refusal, seen, caller]), [['x', 4, 'here'], ['', 4, '']]);
+    assert.deepEqual(JSON.parse(appended[1]?.state ?? ''), { ...kept, metadata: { first: 'yes', more: 'yes' } });
+    assert.equal(decodeResponse(appended[1]?.row ?? '').head.version, 5);
+  });
+
+  it('is counted under the limit before that is asked, and waits for a better moment while it is away', async () => {
+    const { submit, appended } = submitWith({ recall: async () => { throw unavailable('The response store is away', 5); } });
+    const outcome = await submit(continued);
+    assert.ok(outcome.kind === 'refused');
+    assert.deepEqual([outcome.problem.code, outcome.problem.retryAfterSeconds, outcome.standing?.remaining, appended.length], ['SERVICE_UNAVAILABLE', 5, 7, 1]);
+    const limited = submitWith({ recall: never, append: async () => ({ code: 'LIMITED', remaining: 0, resetMs: 1000, text: '' }) });
+    const second = await limited.submit(continued);
+    assert.ok(second.kind === 'refused' && second.problem.code === 'RATE_LIMITED');
+  });
+
+  it('is not there if neither knows of it, and complete if the store says so', async () => {
+    const state = async () => undefined;
+    const reasonOf = async (recall: SubmissionsDeps['recall']) => {
+      const outcome = await submitWith({ recall, state }).submit(continued);
+      assert.ok(outcome.kind === 'refused');
+      return outcome.problem.details && 'reason' in outcome.problem.details ? outcome.problem.details.reason : outcome.problem.code;
+    };
+    assert.equal(await reasonOf(async () => undefined), 'NOT_FOUND');
+    assert.equal(await reasonOf(async () => ({ seen: 3, isComplete: true, kept })), 'ALREADY_COMPLETE');
   });
 });

@@ -6,7 +6,7 @@ import { createErasure } from './erasure.ts';
 import { createInsert } from './insert.ts';
 import type { Placement } from './placement.ts';
 import { decodeCursor, encodeCursor } from './query/cursor.ts';
-import { isUuid, uuid, whole } from './query/literals.ts';
+import { instant, isUuid, uuid, whole } from './query/literals.ts';
 import { newestKeys, recordsAt } from './query/pages.ts';
 import { recordColumns, toRecord, type RecordCells, type ResponseRecord } from './query/record.ts';
 import { columnNames, conditionsOf, existingColumns, selectionSlots, type Selection } from './query/selection.ts';
@@ -34,6 +34,8 @@ export interface ResponsePage {
 }
 
 const countTimeoutMs = 30_000;
+/** A respondent waits for it. */
+const newestTimeoutMs = 5000;
 
 /** Responses in ClickHouse. Everything that reads sees each response once, in its newest version, and none that was deleted. */
 export function createResponseStore({ clickhouse, cluster }: { clickhouse: ClickHouse } & Placement) {
@@ -57,6 +59,20 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       if (row === undefined) return undefined;
       const [isDeleted, ...cells] = row;
       return isDeleted === 1 ? undefined : toRecord(cells);
+    },
+
+    /** The newest version of a survey's response, of the one that was submitted at that moment if it is known. */
+    async newest(surveyId: string, responseId: string, { submittedAtMs, codeColumns }: { submittedAtMs?: number | undefined; codeColumns?: number | undefined }): Promise<ResponseRecord | undefined> {
+      const moment = submittedAtMs === undefined ? '' : `AND submitted_at = ${instant(submittedAtMs)}`;
+      const rows = await clickhouse.select<[number, ...RecordCells]>(
+        `SELECT is_deleted, ${await columnsToRead(codeColumns)} FROM ${table} WHERE survey_id = ${uuid(surveyId)} ${moment} AND response_id = ${uuid(responseId)}
+         ORDER BY submitted_at DESC, version DESC LIMIT 1 BY submitted_at`,
+        { timeoutMs: newestTimeoutMs },
+      );
+      const [row] = rows.filter(([isDeleted]) => isDeleted === 0);
+      if (row === undefined) return undefined;
+      const [, ...cells] = row;
+      return toRecord(cells);
     },
 
     /** A page, newest first by submittedAt. Following `nextCursor` shows every response once, whatever arrives meanwhile. */

@@ -5,13 +5,17 @@ import { unavailable } from '../../errors.ts';
 import type { Metrics } from '../../metrics.ts';
 import { encodeBatch, type Waiting } from './append-call.ts';
 import type { AppendCode, Appendix, AppendResult } from './appendix.ts';
-import { formerResponseKey, responseKey, surveyKey, type Shard, type Shards } from './shards.ts';
+import { answersKey, formerResponseKey, responseKey, surveyKey, type Shard, type Shards } from './shards.ts';
 
 /** A response's state in the intake, as a later submission needs it. */
 export interface ResponseState {
+  /** −1: it was deleted. */
   seen: number;
   isDone: boolean;
   surveyId: string;
+  /** NaN where the state does not say it: of what was deleted. */
+  submittedAtMs: number;
+  /** What was saved of it; '' once that is only in the response store. */
   data: string;
 }
 
@@ -25,13 +29,21 @@ export interface SurveyFacts {
 }
 
 const limitWindowMs = 60_000;
-/** How long a finished response's idempotency is remembered: the contract asks for 24 h at least. */
-export const doneTtlSeconds = 48 * 3600;
-/** How long a partial response can be resumed. */
-export const openTtlSeconds = 30 * 24 * 3600;
+/** How long keys and ids are remembered: the contract asks for 24 h at least. Whatever is older is the response store's to know. */
+const memorySeconds = 48 * 3600;
+/** How long the answers of open responses are at hand: until they are in the response store, and for who goes from page to page of a survey. */
+const answersSeconds = { usual: 900, whenFull: 60 };
 const largestBatch = 1000;
 /** Of the rows of a batch, which become one entry of the stream: it is read and stored as a whole. */
 const largestBatchChars = 4 * 1024 * 1024;
+
+export interface IntakeDeps {
+  redis: Redis;
+  shards: Shards;
+  metrics: Pick<Metrics, 'committed' | 'submitted'>;
+  /** Whether there is memory for more than must be held. */
+  hasRoom?(): boolean;
+}
 
 type IntakeRedis = Redis & {
   appendBatch(stream: string, ...args: (string | number)[]): Promise<string[]>;
@@ -46,12 +58,12 @@ const script = (name: string): string => readFileSync(assetPath(`src/stores/redi
  * answers (`appendfsync always`), so the cost of a sync is shared. A failure of any kind is SERVICE_UNAVAILABLE: the submission may or
  * may not be stored, and a repeat with the same key finds out.
  */
-export function createIntake({ redis: plain, shards, metrics }: { redis: Redis; shards: Shards; metrics: Pick<Metrics, 'committed' | 'submitted'> }) {
+export function createIntake({ redis: plain, shards, metrics, hasRoom = () => true }: IntakeDeps) {
   const redis = plain as IntakeRedis;
   redis.defineCommand('appendBatch', { numberOfKeys: 1, lua: script('append') });
   redis.defineCommand('announceSurvey', { numberOfKeys: 1, lua: script('announce') });
   redis.defineCommand('removeResponse', { numberOfKeys: 1, lua: script('remove') });
-  const lanes = shards.all.map((shard) => createLane(redis, shard, metrics));
+  const lanes = shards.all.map((shard) => createLane(redis, shard, { metrics, hasRoom }));
   return {
     append: (appendix: Appendix): Promise<AppendResult> => {
       const lane = lanes[shards.of(appendix.surveyId).index];
@@ -61,11 +73,8 @@ export function createIntake({ redis: plain, shards, metrics }: { redis: Redis; 
 
     /** The state of a response that may be continued. */
     state: async (surveyId: string, responseId: string): Promise<ResponseState | undefined> => {
-      const read = (key: string) => guarded(redis.hmget(key, 'n', 'done', 'survey', 'data'));
-      let [seen, done, survey, data] = await read(responseKey(responseId));
-      if (typeof seen !== 'string') [seen, done, survey, data] = await read(formerResponseKey(shards.of(surveyId), responseId));
-      if (typeof seen !== 'string') return undefined;
-      return { seen: Number(seen), isDone: done === '1', surveyId: survey ?? '', data: data ?? '' };
+      const read = (key: string) => guarded(readState(redis, key, responseId));
+      return (await read(responseKey(responseId))) ?? read(formerResponseKey(shards.of(surveyId), responseId));
     },
 
     /** Tells the intake a survey's present revision and quota; older news are ignored. */
@@ -83,7 +92,7 @@ export function createIntake({ redis: plain, shards, metrics }: { redis: Redis; 
     /** Appends a response's tombstone; false when it was deleted before. */
     remove: async (removal: { surveyId: string; responseId: string; isComplete: boolean; row: string }): Promise<boolean> => {
       const shard = shards.of(removal.surveyId);
-      return (await guarded(redis.removeResponse(shard.stream, shard.prefix, removal.surveyId, removal.responseId, removal.isComplete ? '1' : '0', removal.row, openTtlSeconds))) === 1;
+      return (await guarded(redis.removeResponse(shard.stream, shard.prefix, removal.surveyId, removal.responseId, removal.isComplete ? '1' : '0', removal.row, memorySeconds))) === 1;
     },
 
     /** No submission is current any more: the survey has been deleted. Its counts go with `forget`. */
@@ -97,6 +106,22 @@ export function createIntake({ redis: plain, shards, metrics }: { redis: Redis; 
 }
 
 export type Intake = ReturnType<typeof createIntake>;
+
+/** The fields and the answers as they were at one moment: others may be continuing the response. */
+async function readState(redis: Redis, key: string, responseId: string): Promise<ResponseState | undefined> {
+  const results = (await redis.multi().hmget(key, 'n', 'done', 'survey', 'reply', 'data').get(answersKey(responseId)).exec()) ?? [];
+  const failed = results.find(([error]) => error)?.[0];
+  if (failed) throw failed;
+  const [fields, answers] = results.map(([, result]) => result) as [(string | null)[], string | null];
+  const [seen, done, survey, reply, former] = fields;
+  if (typeof seen !== 'string') return undefined;
+  const isOfThisVersion = answers?.startsWith(`${seen}:`) ?? false;
+  return {
+    seen: Number(seen), isDone: done === '1', surveyId: survey ?? '', submittedAtMs: Date.parse(/"submittedAt":"([^"]*)"/.exec(reply ?? '')?.[1] ?? ''),
+    // Answers lay among the fields before.
+    data: former || (isOfThisVersion ? (answers?.slice(seen.length + 1) ?? '') : ''),
+  };
+}
 
 async function guarded<T>(work: Promise<T>): Promise<T> {
   try {
@@ -118,7 +143,7 @@ function fitting(waiting: readonly Waiting[]): number {
 }
 
 /** One shard's queue: while a batch is on its way, later submissions gather for the next. */
-function createLane(redis: IntakeRedis, shard: Shard, metrics: Pick<Metrics, 'committed' | 'submitted'>) {
+function createLane(redis: IntakeRedis, shard: Shard, { metrics, hasRoom }: Required<Pick<IntakeDeps, 'metrics' | 'hasRoom'>>) {
   const waiting: Waiting[] = [];
   let isBusy = false;
   let isScheduled = false;
@@ -150,7 +175,7 @@ function createLane(redis: IntakeRedis, shard: Shard, metrics: Pick<Metrics, 'co
     const call = encodeBatch(batch);
     let results: string[];
     try {
-      results = await redis.appendBatch(shard.stream, shard.prefix, limitWindowMs, doneTtlSeconds, openTtlSeconds, ...call.fields);
+      results = await redis.appendBatch(shard.stream, shard.prefix, limitWindowMs, memorySeconds, hasRoom() ? answersSeconds.usual : answersSeconds.whenFull, ...call.fields);
     } catch (error) {
       // Those who waited for this batch have waited as long as it took to fail, and the next would fail too.
       refuse([...batch, ...waiting.splice(0)], error);

@@ -23,5 +23,7 @@ export type Shards = ReturnType<typeof createShards>;
 export const surveyKey = (shard: Shard, surveyId: string): string => `${shard.prefix}survey:${surveyId}`;
 /** One name space for all shards: an id must not be used in two surveys, since a response is found by its id alone. */
 export const responseKey = (responseId: string): string => `response:${responseId}`;
+/** What was saved of an open response, with the version that it is: `2:{…}`. */
+export const answersKey = (responseId: string): string => `answers:${responseId}`;
 /** Where the state of responses lay while every shard had a name space of its own; the scripts move what they find there. */
 export const formerResponseKey = (shard: Shard, responseId: string): string => `${shard.prefix}response:${responseId}`;

@@ -1,5 +1,5 @@
 -- Takes all submissions of one tick for one shard: limit, idempotency, state, quota and the stream entry, all or nothing each.
--- KEYS[1] the shard's stream. ARGV: prefix, window of the limit in ms, seconds to keep done / open responses' state,
+-- KEYS[1] the shard's stream. ARGV: prefix, window of the limit in ms, seconds to remember keys and responses, seconds to keep the answers of open ones,
 --   number of surveys, (survey id, expected revision) each, then
 --   either a group of whole responses under new ids from one caller, of which nothing need be remembered, five fields:
 --   1 survey index (from 1) · 2 caller to count the limit under ('' = already counted) · 3 limit · 4 rows, a line each · 5 how many
@@ -9,7 +9,7 @@
 -- Returns for each group 'ms-until-the-window-ends counted passed accepted code isFilled': of its submissions, in order, those past
 --   `passed` are over the limit, the first `accepted` are accepted (the last of them fills the quota if isFilled), `code` is for those between;
 --   for each single 'code remaining ms-until-the-window-ends text'.
-local prefix, windowMs, doneTtl, openTtl = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local prefix, windowMs, memoryTtl, answersTtl = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local ACCEPTED, FILLED, REPLAY, MISMATCH, LIMITED, STALE, REFUSED, QUOTA, CHANGED, COMPLETE, UNKNOWN = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 
 local surveys, at = {}, 6
@@ -81,9 +81,27 @@ local function moveFormer(stateName)
   if redis.call('EXISTS', former) == 1 then redis.call('RENAMENX', former, stateName) end
 end
 
+-- What differs from reply to reply, short enough for Redis to keep the fields of a hash in one piece; the rest follows from the response's id.
+local function brief(reply)
+  local varying = string.match(reply, '"isComplete":%a+,"submittedAt":"[^"]*"')
+  return varying and '{' .. varying .. '}' or reply
+end
+
+-- Remembers a response that was accepted. The answers, of which there may be a lot, for as long as the response store may be without them.
+local function remember(survey, i, kept)
+  local stateName, answersName = 'response:' .. ARGV[i + 9], 'answers:' .. ARGV[i + 9]
+  local isComplete, n = ARGV[i + 8] == '1', (tonumber(ARGV[i + 10]) or 0) + 1
+  redis.call('HSET', stateName, 'n', n, 'done', isComplete and '1' or '0', 'digest', ARGV[i + 7], 'reply', brief(ARGV[i + 11]), 'survey', survey.id)
+  if kept[1] == '1' then redis.call('HSET', stateName, 'first', kept[3]) end
+  -- Answers lay in the state before.
+  if kept[1] then redis.call('HDEL', stateName, 'data') end
+  redis.call('EXPIRE', stateName, memoryTtl)
+  if not isComplete then redis.call('SET', answersName, n .. ':' .. ARGV[i + 12], 'EX', answersTtl)
+  elseif n > 1 then redis.call('DEL', answersName) end
+end
+
 local function decide(survey, i)
   local idempotencyKey, digest, isComplete, responseId, seen = ARGV[i + 6], ARGV[i + 7], ARGV[i + 8] == '1', ARGV[i + 9], ARGV[i + 10]
-  local reply, state = ARGV[i + 11], ARGV[i + 12]
   local idempotencyName = idempotencyKey ~= '' and (prefix .. 'idem:' .. survey.id .. ':' .. idempotencyKey)
   if idempotencyName then
     local known = redis.call('GET', idempotencyName)
@@ -92,17 +110,20 @@ local function decide(survey, i)
       return MISMATCH, ''
     end
   end
-  local stateName = 'response:' .. responseId
+  local kept = {}
   if seen ~= '' then
+    local stateName = 'response:' .. responseId
     moveFormer(stateName)
-    local kept = redis.call('HMGET', stateName, 'n', 'done', 'digest', 'reply', 'survey')
+    kept = redis.call('HMGET', stateName, 'n', 'done', 'digest', 'reply', 'survey', 'first')
     if kept[1] then
       if kept[5] ~= survey.id then return MISMATCH, '' end
       if kept[3] == digest then return REPLAY, kept[4] end
+      if kept[6] == digest then return REPLAY, (string.gsub(kept[4], '"isComplete":true', '"isComplete":false', 1)) end
       if seen == '0' then return MISMATCH, '' end
       if kept[2] == '1' then return COMPLETE, '' end
       if kept[1] ~= seen then return CHANGED, '' end
-    elseif seen ~= '0' then return CHANGED, '' end
+    -- Of what is no longer remembered, the caller has asked the response store; but it may have been deleted since.
+    elseif seen ~= '0' and redis.call('EXISTS', prefix .. 'removed:' .. responseId) == 1 then return CHANGED, '' end
   end
   if not survey.isKnown then return UNKNOWN, '' end
   if not survey.isCurrent then return STALE, '' end
@@ -119,12 +140,8 @@ local function decide(survey, i)
   rows[#rows + 1] = ARGV[i + 3]
   rowCount = rowCount + 1
   if survey.codes > codes then codes = survey.codes end
-  if idempotencyName then redis.call('SET', idempotencyName, digest .. reply, 'EX', doneTtl) end
-  if seen ~= '' or state ~= '' then
-    local n = (tonumber(seen) or 0) + 1
-    redis.call('HSET', stateName, 'n', n, 'done', isComplete and '1' or '0', 'digest', digest, 'reply', reply, 'data', state, 'survey', survey.id)
-    redis.call('EXPIRE', stateName, isComplete and doneTtl or openTtl)
-  end
+  if idempotencyName then redis.call('SET', idempotencyName, digest .. ARGV[i + 11], 'EX', memoryTtl) end
+  if seen ~= '' or ARGV[i + 12] ~= '' then remember(survey, i, kept) end
   if survey.quota and isComplete and survey.completed + survey.newCompleted == survey.quota then
     fill(survey)
     return FILLED, ''

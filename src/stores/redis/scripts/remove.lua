@@ -13,6 +13,7 @@ local state = redis.call('HMGET', stateName, 'done')
 if state[1] then isComplete = state[1] == '1' end
 redis.call('HSET', stateName, 'n', '-1', 'done', '1', 'digest', '-', 'reply', '', 'data', '', 'survey', ARGV[2])
 redis.call('EXPIRE', stateName, ARGV[6])
+redis.call('DEL', 'answers:' .. ARGV[3])
 local key = prefix .. 'survey:' .. ARGV[2]
 if redis.call('EXISTS', key) == 1 then
   redis.call('HINCRBY', key, 'total', -1)
