@@ -2,10 +2,12 @@ import { randomFillSync } from 'node:crypto';
 
 const pool = Buffer.alloc(8192);
 let used = pool.length;
-const hex: string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 let lastMs = 0;
-let lastTime = '';
 let counter = 0;
+
+/** The id that is being made, in ASCII: digits put here and read out at once take half the time of a text joined from pieces. */
+const draft = Buffer.from('00000000-0000-7000-8000-000000000000', 'latin1');
+const digits = Buffer.from('0123456789abcdef', 'latin1');
 
 function randomByte(): number {
   if (used >= pool.length) {
@@ -15,10 +17,9 @@ function randomByte(): number {
   return pool[used++] ?? 0;
 }
 
-function randomHex(bytes: number): string {
-  let text = '';
-  for (let i = 0; i < bytes; i += 1) text += hex[randomByte()];
-  return text;
+function putByte(at: number, byte: number): void {
+  draft[at] = digits[byte >> 4] ?? 0;
+  draft[at + 1] = digits[byte & 0xf] ?? 0;
 }
 
 /**
@@ -26,6 +27,11 @@ function randomHex(bytes: number): string {
  * in order within a millisecond, 62 random bits.
  */
 export function newId(now: number = Date.now()): string {
+  putId(now);
+  return draft.toString('latin1');
+}
+
+function putId(now: number): void {
   if (now > lastMs) {
     setTime(now);
     counter = ((randomByte() & 0x07) << 8) | randomByte();
@@ -33,38 +39,44 @@ export function newId(now: number = Date.now()): string {
     setTime(lastMs + 1);
     counter = 0;
   } else counter += 1;
-  return `${lastTime}-7${hex[counter >> 8]?.charAt(1)}${hex[counter & 0xff]}-${hex[0x80 | (randomByte() & 0x3f)]}${randomHex(1)}-${randomHex(6)}`;
+  draft[15] = digits[counter >> 8] ?? 0;
+  putByte(16, counter & 0xff);
+  putByte(19, 0x80 | (randomByte() & 0x3f));
+  putByte(21, randomByte());
+  for (let at = 24; at < draft.length; at += 2) putByte(at, randomByte());
 }
 
 /** Many ids are made in a millisecond: its digits are written once. */
 function setTime(ms: number): void {
   lastMs = ms;
   const time = ms.toString(16).padStart(12, '0');
-  lastTime = `${time.slice(0, 8)}-${time.slice(8)}`;
+  draft.write(`${time.slice(0, 8)}-${time.slice(8)}`, 'latin1');
 }
 
 /**
  * The id of a response that is the service's own to give: a UUIDv7 whose last 16 bits are a checksum of the others. Of such an id it can
  * be told later, without keeping anything, that a response may have been stored under it; 46 random bits are left.
  */
-export function newResponseId(now?: number): string {
-  const id = newId(now).slice(0, -markDigits);
-  return id + markOf(id);
+export function newResponseId(now: number = Date.now()): string {
+  putId(now);
+  const mark = markOf(draft);
+  putByte(markAt, mark >> 8);
+  putByte(markAt + 2, mark & 0xff);
+  return draft.toString('latin1');
 }
 
 /** Whether the id bears the checksum: always if it came from `newResponseId`, once in 65,536 times if it did not. */
 export function isOwnResponseId(id: string): boolean {
-  return id.endsWith(markOf(id.slice(0, -markDigits)));
+  return id.slice(markAt) === markOf(Buffer.from(id, 'latin1')).toString(16).padStart(4, '0');
 }
 
-const markDigits = 4;
+const markAt = 32;
 
-/** FNV-1a (Fowler, Noll, Vo), 32 bits folded to 16. */
-function markOf(text: string): string {
+/** FNV-1a (Fowler, Noll, Vo) of what stands before the mark, 32 bits folded to 16. */
+function markOf(id: Buffer): number {
   let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  const folded = (hash ^ (hash >>> 16)) & 0xffff;
-  return `${hex[folded >> 8]}${hex[folded & 0xff]}`;
+  for (let i = 0; i < markAt; i += 1) hash = Math.imul(hash ^ (id[i] ?? 0), 0x01000193);
+  return (hash ^ (hash >>> 16)) & 0xffff;
 }
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
