@@ -1,4 +1,5 @@
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry, collectDefaultMetrics, type MetricObjectWithValues, type MetricValue } from 'prom-client';
+import { createCallTimes } from './call-times.ts';
 
 /** The figures of one process at a moment; they can be sent to another one. */
 export type Figures = MetricObjectWithValues<MetricValue<string>>[];
@@ -19,7 +20,7 @@ export function createMetrics(processName = 'main') {
   collectDefaultMetrics({ register: ownRegistry });
   let served = 0;
   new Gauge({ name: 'http_process_requests', help: 'Requests that a process has answered since its start', registers: [ownRegistry], collect() { this.set(served); } });
-  const requests = new Histogram({ name: 'http_request_seconds', help: 'Time from request to reply', labelNames: ['route', 'status'], buckets: secondsBuckets, registers });
+  const requests = createCallTimes({ name: 'http_request_seconds', help: 'Time from request to reply', buckets: secondsBuckets });
   const refusals = new Counter({ name: 'http_refusals_total', help: 'Replies with an error, by code', labelNames: ['code'], registers });
   const intake = new Counter({ name: 'intake_submissions_total', help: 'Submissions by outcome of the intake', labelNames: ['outcome'], registers });
   const intakeTick = new Histogram({ name: 'intake_batch_seconds', help: 'Time of one group commit', buckets: secondsBuckets, registers });
@@ -46,10 +47,10 @@ export function createMetrics(processName = 'main') {
   const liveSkipped = new Counter({ name: 'live_lagged_events_total', help: 'Responses set aside for clients that were too slow', registers });
   return {
     /** This process's figures. */
-    figures: async (): Promise<Figures> => [...(await registry.getMetricsAsJSON()), ...eachForItself(await ownRegistry.getMetricsAsJSON())],
+    figures: async (): Promise<Figures> => [await requests.figure(), ...(await registry.getMetricsAsJSON()), ...eachForItself(await ownRegistry.getMetricsAsJSON())],
     requested(route: string, status: number, seconds: number) {
       served += 1;
-      requests.observe({ route, status }, seconds);
+      requests.observe(route, status, seconds);
     },
     refused: (code: string) => refusals.inc({ code }),
     submitted: (outcome: string, count = 1) => intake.inc({ outcome }, count),
