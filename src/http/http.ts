@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { assetPath } from '../assets.ts';
 import { newId } from '../ids.ts';
+import { handOverAiJobs } from '../stores/postgres/ai.ts';
 import { createSuggestionStore } from '../stores/postgres/ai-suggestions.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import { handOverExports } from '../stores/postgres/exports.ts';
@@ -42,6 +43,7 @@ import { createSubmitDoor } from './submit-door.ts';
 const handOver: HandOver = async (tx, fromUserId, toUserId) => {
   await handOverWebhooks(tx, fromUserId, toUserId);
   await handOverExports(tx, fromUserId, toUserId);
+  await handOverAiJobs(tx, fromUserId, toUserId);
 };
 
 /** The interface of one process: people, routes, limits, server. */

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import { newId } from '../../src/ids.ts';
-import { createAiStore } from '../../src/stores/postgres/ai.ts';
+import { createAiStore, handOverAiJobs } from '../../src/stores/postgres/ai.ts';
 import { createConversationStore } from '../../src/stores/postgres/ai-conversations.ts';
+import { createAiFindingRows } from '../../src/stores/postgres/ai-findings.ts';
 import { createReportStore } from '../../src/stores/postgres/ai-reports.ts';
 import { createSuggestionStore } from '../../src/stores/postgres/ai-suggestions.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
+import { createUserStore } from '../../src/stores/postgres/users.ts';
 import { ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
 
 const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000);
@@ -76,5 +78,40 @@ describe('what AI leaves behind', () => {
     await reports.save({ id: young, surveyId, content: {}, createdAt: daysAgo(364) });
     assert.equal(await reports.sweep(), 1);
     assert.deepEqual(await left('ai_reports'), [young]);
+  });
+
+  it('of whoever is deleted stays with the surveys of others, and goes with that of none', async () => {
+    const { sql, ownerId } = database;
+    const [guest, heir] = [newId(), newId()];
+    for (const [id, role] of [[guest, 'EDITOR'], [heir, 'ADMIN']] as const) await sql`INSERT INTO users ${sql({ id, email: `${id}@example.org`, email_key: `${id}@example.org`, password_hash: '-', role })}`;
+    const own = newId();
+    await createSurveyStore(sql).create(blankSurvey(own, guest, Date.now()));
+    const job = async (survey: string | null): Promise<string> => {
+      const id = newId();
+      await sql`INSERT INTO ai_jobs ${sql({ id, owner_id: guest, survey_id: survey, topic: id, request: sql.json({ analysisType: 'sentiment' }), status: 'COMPLETED' })}`;
+      return id;
+    };
+    const [ofOwner, ofGuest, ofNone] = [await job(surveyId), await job(own), await job(null)];
+    await createUserStore(sql, handOverAiJobs).remove(guest, heir);
+    const owners = new Map((await sql<{ id: string; owner: string }[]>`SELECT id, owner_id AS owner FROM ai_jobs`).map(({ id, owner }) => [id, owner]));
+    assert.deepEqual([owners.get(ofOwner), owners.get(ofGuest), owners.has(ofNone)], [ownerId, heir, false]);
+  });
+
+  it('of a deleted survey goes whole, and nothing of another', async () => {
+    const { sql, ownerId } = database;
+    const gone = newId();
+    await createSurveyStore(sql).create(blankSurvey(gone, ownerId, Date.now()));
+    const fill = async (survey: string): Promise<void> => {
+      const [id, topic] = [newId(), 'of both'];
+      await sql`INSERT INTO ai_jobs ${sql({ id, owner_id: ownerId, survey_id: survey, topic, request: sql.json({ analysisType: 'summary' }), status: 'COMPLETED', result: sql.json({ summary: 'They said' }) })}`;
+      await sql`INSERT INTO ai_suggestions ${sql({ id, survey_id: survey, question_id: newId(), aspect: 'bias', problem: 'It leads', suggestion: sql.json({}), basis: sql.json({}) })}`;
+      await createReportStore(sql).save({ id, surveyId: survey, content: {}, createdAt: new Date() });
+    };
+    await fill(gone);
+    await fill(surveyId);
+    const counts = async (survey: string) => Promise.all(['ai_jobs', 'ai_suggestions', 'ai_reports'].map(async (table) => Number((await sql`SELECT count(*) AS n FROM ${sql(table)} WHERE survey_id = ${survey}`)[0]?.['n'])));
+    const before = await counts(surveyId);
+    await createAiFindingRows(sql).removeOfSurvey(gone);
+    assert.deepEqual([await counts(gone), await counts(surveyId)], [[0, 0, 0], before]);
   });
 });

@@ -98,8 +98,9 @@ export function createAiFindingRows(sql: Sql) {
       }
     },
 
+    /** All that AI has made of a deleted survey; what of it is under way finds its job gone. */
     removeOfSurvey: async (surveyId: string): Promise<void> => {
-      for (const table of ['ai_findings', 'ai_themes', 'ai_notes', 'ai_summaries']) await sql`DELETE FROM ${sql(table)} WHERE survey_id = ${surveyId}`;
+      for (const table of ['ai_jobs', 'ai_findings', 'ai_themes', 'ai_notes', 'ai_summaries', 'ai_suggestions', 'ai_reports']) await sql`DELETE FROM ${sql(table)} WHERE survey_id = ${surveyId}`;
     },
   };
 }

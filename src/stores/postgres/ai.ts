@@ -6,6 +6,7 @@ import { createAiThemes, livingSurvey } from './ai-themes.ts';
 import { withPostgres, type Sql } from './client.ts';
 import { createFewAtOnce } from './few-at-once.ts';
 import { unhurried } from './unhurried.ts';
+import type { HandOver } from './users.ts';
 
 export type AiJobStatus = 'PENDING' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
@@ -165,3 +166,10 @@ export function createAiStore(sql: Sql) {
 }
 
 export type AiStore = ReturnType<typeof createAiStore>;
+
+/** What a deleted user had done about surveys stays with these, as the results of analyses that others read: it goes to whose they are, or now will be. */
+export const handOverAiJobs: HandOver = async (tx, fromUserId, toUserId) => {
+  await tx`
+    UPDATE ai_jobs j SET owner_id = CASE WHEN s.owner_id = ${fromUserId} THEN ${toUserId} ELSE s.owner_id END
+    FROM surveys s WHERE s.id = j.survey_id AND j.owner_id = ${fromUserId}`;
+};
