@@ -10,9 +10,8 @@ const groups = ['unit', 'integration', 'e2e', 'fuzz', 'chaos'];
 // Most of them wait more than they work, so that lanes beside each other take little longer than one.
 const lanes = 4;
 
-// The longest begin first, lest one of them runs on when the other lanes have nothing left; the pure ones are dealt out in this order.
+// The longest begin first, lest one of them runs on when the other lanes have nothing left.
 const longest = [
-  'unit/auth-passwords', 'unit/http-server', 'unit/findings', 'unit/ai-anonymise', 'unit/moved-clock', 'unit/ai-sent-answers', 'unit/domain/answers',
   'chaos/export', 'chaos/ai-kill', 'e2e/live', 'chaos/stores-in-trouble', 'e2e/ai-limits', 'e2e/ai-privacy', 'e2e/ai-generation', 'e2e/live-processes', 'e2e/live-limits', 'e2e/ai-analysis', 'e2e/ai-providers', 'chaos/webhook-kill',
   'e2e/processes', 'chaos/connections', 'chaos/live', 'e2e/ai-bad-input', 'e2e/ai-long-work', 'e2e/webhooks', 'e2e/exports', 'e2e/people', 'e2e/ai-themes', 'e2e/retention', 'e2e/ai-findings',
   'integration/clickhouse-responses', 'chaos/kill', 'integration/embedded-stores', 'fuzz/api', 'integration/clickhouse-exactness', 'chaos/clock', 'chaos/outage', 'integration/embedded-clickhouse', 'integration/live-socket',
@@ -20,6 +19,9 @@ const longest = [
 
 // They compare times of milliseconds, so nothing may run beside them.
 const alone = ['integration/auth-http', 'e2e/webhook-isolation'];
+
+// The pure ones of two processes: each has about half of the work, and together those that load the same: the anonymiser and the providers here, HTTP and its schemas there.
+const firstHalf = /^unit\/(?:ai-|anonymity|auth|clickhouse|compose|embedded|export|imports|lifecycle|live|moved|redis|replay|schedule|submissions|tail|upload|webhook)/;
 
 const words = process.argv.slice(2);
 const askedGroups = words.filter((word) => groups.includes(word));
@@ -71,7 +73,7 @@ function rankOf(file) {
 /** Pure tests share two processes: most of a file's time would go into loading what the others load too. What they say is shown when they have ended. */
 async function runTogether(pureFiles) {
   process.stderr.write(`\n── unit: ${pureFiles.length} files\n`);
-  const halves = [0, 1].map((half) => pureFiles.filter((_, index) => index % 2 === half)).filter((half) => half.length > 0);
+  const halves = [true, false].map((isFirst) => pureFiles.filter((file) => firstHalf.test(nameOf(file)) === isFirst)).filter((half) => half.length > 0);
   const results = await Promise.all(halves.map((half) => runNode([join(root, 'scripts', 'load-tests.mjs'), ...half])));
   for (const { said } of results) hear(said);
   if (results.some(({ code }) => code !== 0)) failed.push('unit');
