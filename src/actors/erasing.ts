@@ -1,4 +1,5 @@
 import { encodeTombstone } from '../domain/response-row.ts';
+import { isOwnResponseId } from '../ids.ts';
 import type { Doom, DoomedResponse } from '../stores/clickhouse/erasure.ts';
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
 import type { ExportFiles } from '../stores/files.ts';
@@ -13,7 +14,7 @@ import type { Reading } from './reading.ts';
 
 export interface ErasingDeps {
   intake: Pick<Intake, 'remove'>;
-  responses: Pick<ResponseStore, 'doomed'>;
+  responses: Pick<ResponseStore, 'doomed' | 'findAll'>;
   reading: Pick<Reading, 'settled'>;
   uploads: Pick<Uploads, 'removeOfResponses'>;
   uploadRows: Pick<UploadRows, 'doubt'>;
@@ -34,8 +35,6 @@ interface EraseOptions {
   tally?(gone: number): void;
 }
 
-type Removal = Parameters<Intake['remove']>[0];
-
 const dayMs = 24 * 3_600_000;
 const batch = 500;
 const atOnce = 25;
@@ -48,21 +47,19 @@ const filesKeptMs = dayMs;
 /** Deletes responses for good: their tombstones end counts and rows, and their files go. */
 export function createErasing(deps: ErasingDeps) {
   /** As the intake's own; the response's files go too, and what analyses found in it. */
-  const remove = async (removal: Removal): Promise<boolean> => {
+  const remove = async ({ surveyId, responseId, submittedAtMs, isComplete }: DoomedResponse): Promise<boolean> => {
     // Should this be cut short, the sweep of uploads asks whether the response is still there.
-    await deps.uploadRows.doubt([removal.responseId]);
-    const isRemoved = await deps.intake.remove(removal);
-    await deps.uploads.removeOfResponses([removal.responseId]);
-    await deps.findings.removeOfResponses([removal.responseId]);
+    await deps.uploadRows.doubt([responseId]);
+    const isRemoved = await deps.intake.remove({ surveyId, responseId, submittedAtMs, isComplete, row: encodeTombstone(surveyId, responseId, submittedAtMs) });
+    await deps.uploads.removeOfResponses([responseId]);
+    await deps.findings.removeOfResponses([responseId]);
     return isRemoved;
   };
 
   const removeAll = async (doomed: readonly DoomedResponse[]): Promise<number> => {
     let removed = 0;
     for (let from = 0; from < doomed.length; from += atOnce) {
-      const results = await Promise.all(
-        doomed.slice(from, from + atOnce).map(({ surveyId, responseId, submittedAtMs, isComplete }) => remove({ surveyId, responseId, isComplete, row: encodeTombstone(surveyId, responseId, submittedAtMs) })),
-      );
+      const results = await Promise.all(doomed.slice(from, from + atOnce).map(remove));
       removed += results.filter(Boolean).length;
     }
     return removed;
@@ -76,6 +73,14 @@ export function createErasing(deps: ErasingDeps) {
     } finally {
       await conceal(concerned);
     }
+  };
+
+  /** An id that a client has made may have come again after it was forgotten. */
+  const othersOf = async ({ surveyId, responseId, submittedAtMs }: DoomedResponse): Promise<DoomedResponse[]> => {
+    if (isOwnResponseId(responseId)) return [];
+    await deps.reading.settled(surveyId);
+    const found = (await deps.responses.findAll(responseId)).map(({ submittedAt, ...record }) => ({ surveyId: record.surveyId, responseId, submittedAtMs: submittedAt.getTime(), isComplete: record.isComplete }));
+    return found.filter((other) => other.surveyId === surveyId && other.submittedAtMs !== submittedAtMs);
   };
 
   const withdraw = async (concerned: Concerned): Promise<void> => {
@@ -99,9 +104,11 @@ export function createErasing(deps: ErasingDeps) {
   };
 
   return {
-    /** Erases one response, with the export files that may show it. False: it was deleted before. */
-    eraseOne: ({ surveyId, responseId, submittedAtMs, isComplete }: DoomedResponse): Promise<boolean> =>
-      concealed(concernedBy(surveyId, [{ submittedAtMs }]), withdraw, () => remove({ surveyId, responseId, isComplete, row: encodeTombstone(surveyId, responseId, submittedAtMs) })),
+    /** Erases one response, and what else its survey has under its id, with the export files that may show it. False: it was deleted before. */
+    async eraseOne(given: DoomedResponse): Promise<boolean> {
+      const all = [given, ...(await othersOf(given))];
+      return (await concealed(concernedBy(given.surveyId, all), withdraw, () => removeAll(all))) > 0;
+    },
 
     /** Erases one respondent's responses, with the export files that may show them. Not finished: there are more than is done at once. */
     eraseRespondent: (surveyId: string, respondent: string): Promise<{ removed: number; isFinished: boolean }> =>

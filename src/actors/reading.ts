@@ -5,7 +5,7 @@ import type { Shard, Shards } from '../stores/redis/shards.ts';
 import { isAtOrAfter, type Stream } from '../stores/redis/stream.ts';
 
 export interface ReadingDeps {
-  responses: Pick<ResponseStore, 'find' | 'answeredSlots'>;
+  responses: Pick<ResponseStore, 'findAll' | 'wasDeleted' | 'answeredSlots'>;
   stream: Pick<Stream, 'newest' | 'acknowledged' | 'isRemoved'>;
   shards: Shards;
   /** How long to wait for what is on its way; 5 s unless said. */
@@ -28,17 +28,22 @@ export function createReading({ responses, stream, shards, patienceMs = usualPat
   };
   /** What is stored for good can only be deleted since; anything else may have changed on its way here. */
   const findStored = async (responseId: string): Promise<ResponseRecord | undefined> => {
-    const record = await responses.find(responseId);
-    if (!record || !(await stream.isRemoved(shards.of(record.surveyId), responseId))) return record;
+    for (const record of await responses.findAll(responseId)) if (!(await stream.isRemoved(shards.of(record.surveyId), responseId, record.submittedAt.getTime()))) return record;
     return undefined;
+  };
+  const find = async (responseId: string): Promise<ResponseRecord | undefined> => {
+    const record = await findStored(responseId);
+    if (record?.isComplete) return record;
+    await Promise.all((record ? [shards.of(record.surveyId)] : shards.all).map(settled));
+    return findStored(responseId);
   };
   return {
     settled: (surveyId: string): Promise<void> => settled(shards.of(surveyId)),
-    async find(responseId: string): Promise<ResponseRecord | undefined> {
-      const record = await findStored(responseId);
-      if (record?.isComplete) return record;
-      await Promise.all((record ? [shards.of(record.surveyId)] : shards.all).map(settled));
-      return findStored(responseId);
+    /** Of an id that came again after it was forgotten, the response that was submitted last. */
+    find,
+    /** The response that has or had this id. */
+    async trace(responseId: string): Promise<ResponseRecord | 'deleted' | undefined> {
+      return (await find(responseId)) ?? ((await responses.wasDeleted(responseId)) ? 'deleted' : undefined);
     },
     /** Whether any response that was accepted before this call answers the question. */
     async hasAnswers(question: Question): Promise<boolean> {

@@ -35,7 +35,7 @@ export interface UploadReservations {
 export interface PlanDeps {
   intake: Pick<Intake, 'state'>;
   /** A response that was accepted before the call, by its id alone. */
-  findStored(responseId: string): Promise<{ surveyId: string; isComplete: boolean } | undefined>;
+  findStored(responseId: string): Promise<{ surveyId: string; isComplete: boolean } | 'deleted' | undefined>;
   uploads: Pick<UploadReservations, 'reserve'>;
   secrets: Pick<Secrets, 'resumeToken' | 'isResumeToken'>;
   now(): number;
@@ -151,6 +151,7 @@ const alreadyComplete = (): Problem => conflict('ALREADY_COMPLETE', 'This respon
 export async function takenProblem({ findStored }: Pick<PlanDeps, 'findStored'>, surveyId: string, responseId: string): Promise<Problem | undefined> {
   const stored = await findStored(responseId);
   if (!stored) return undefined;
+  if (stored === 'deleted') return conflict('IDEMPOTENCY_MISMATCH', 'This responseId is that of a response that was deleted');
   const isSame = stored.surveyId === surveyId && stored.isComplete;
   return isSame ? alreadyComplete() : conflict('IDEMPOTENCY_MISMATCH', 'This responseId is that of another response');
 }

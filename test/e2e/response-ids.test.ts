@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { newResponseId } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
+import { responseKey } from '../../src/stores/redis/shards.ts';
 import { aroundService } from '../support/around-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { sharedStores } from '../support/stores.ts';
 
 describe('the id of a response', () => {
   let admin: Client;
+  before(async () => void (await sharedStores()));
   aroundService((served) => ({ admin } = served));
 
   async function survey(): Promise<{ id: string; answers: (score: number) => object[] }> {
@@ -51,6 +56,45 @@ describe('the id of a response', () => {
     const replies = await Promise.all(Array.from({ length: 30 }, () => admin.submit(id, { responseId: newResponseId(), answers: [] })));
     const count = (status: number) => replies.filter((reply) => reply.status === status).length;
     assert.deepEqual([count(201), count(429)], [5, 25]);
+  });
+
+  it('may come again after it was forgotten: then all that has it is shown, and goes with it', async () => {
+    const redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
+    await redis.connect();
+    const { id, answers } = await survey();
+    const [responseId, other] = [randomUUID(), randomUUID()];
+    const send = async (more: object) => assert.equal((await admin.submit(id, more)).status, 201);
+    const twice = async (body: { responseId: string }) => {
+      await send(body);
+      // As two days do.
+      assert.equal(await redis.del(responseKey(body.responseId)), 1);
+      await send({ ...body, answers: answers(3) });
+    };
+    await twice({ responseId, answers: answers(9) } as { responseId: string });
+    await send({ responseId: other, answers: answers(5) });
+    await eventually(async () => assert.deepEqual(await listed(id), [[other, 5], [responseId, 3], [responseId, 9]]));
+    assert.equal((await admin.get(`/responses/${responseId}`)).answers[0].numberValue, 3);
+    await admin.remove(`/responses/${responseId}`);
+    assert.equal((await admin.call('GET', `/responses/${responseId}`)).status, 404);
+    await eventually(async () => assert.deepEqual(await listed(id), [[other, 5]]));
+    assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 1);
+    await twice({ responseId: randomUUID(), answers: answers(1), respondent: 'kiosk' } as { responseId: string });
+    assert.deepEqual(await admin.remove(`/surveys/${id}/respondents/kiosk`), { id: 'kiosk', deleted: true, responses: 2, isFinished: true });
+    await eventually(async () => assert.deepEqual(await listed(id), [[other, 5]]));
+    assert.deepEqual([(await admin.get(`/surveys/${id}`)).responseCount, (await admin.get(`/analytics/surveys/${id}`)).totalResponses], [1, 1]);
+    await redis.quit();
+  });
+
+  it('that the service gave stays taken after its response was deleted, whatever the intake has forgotten', async () => {
+    const redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
+    await redis.connect();
+    const { id, answers } = await survey();
+    const { responseId } = (await admin.submit(id, { answers: answers(9) })).body.data;
+    await admin.remove(`/responses/${responseId}`);
+    await redis.del(responseKey(responseId));
+    const again = await admin.submit(id, { responseId, answers: answers(9) });
+    assert.deepEqual([again.status, again.body.details?.reason], [409, 'IDEMPOTENCY_MISMATCH']);
+    await redis.quit();
   });
 
   it('may come in upper case and is given back in lower case', async () => {

@@ -76,7 +76,7 @@ function everyRead(clickhouse: ClickHouse): Record<string, () => Promise<unknown
   const surveyId = newId();
   const dimension = { categories: [], source: { kind: 'code', slot: 0 } } as const;
   return {
-    find: () => responses.find(newId()),
+    findAll: () => responses.findAll(newId()),
     list: () => responses.list({ surveyId, limit: 5 }),
     countOf: () => responses.countOf([surveyId]),
     answeredSlots: () => responses.answeredSlots(surveyId, [1]),

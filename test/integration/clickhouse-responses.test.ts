@@ -44,7 +44,7 @@ test('a stored response is found with everything that was sent', async () => {
     codes: [0, 65_535, 3], numbers: [-12.5, 1e-9, 0], texts: ['', `'; DROP TABLE responses; --`, 'שלום\u0000👋'],
   };
   assert.deepEqual(await store([lineOf(given)]), { kind: 'stored' });
-  const record = await responses.find(given.responseId);
+  const [record] = await responses.findAll(given.responseId);
   assert.ok(record);
   const { row, ...head } = record;
   assert.deepEqual(head, {
@@ -62,13 +62,13 @@ test('a stored response is found with everything that was sent', async () => {
 test('a partial response has neither a completion time nor, unless known, a duration', async () => {
   const given = { surveyId: newId(), responseId: newId(), isComplete: false, completedAtMs: 0 };
   await store([lineOf(given)]);
-  const record = await responses.find(given.responseId);
+  const [record] = await responses.findAll(given.responseId);
   assert.deepEqual([record?.isComplete, record?.completedAt, record?.durationMs], [false, null, null]);
 });
 
 test('an unknown id, or what is no id, is not found', async () => {
-  assert.equal(await responses.find(newId()), undefined);
-  assert.equal(await responses.find(`' OR 1 = 1 --`), undefined);
+  assert.deepEqual(await responses.findAll(newId()), []);
+  assert.deepEqual(await responses.findAll(`' OR 1 = 1 --`), []);
 });
 
 test('a survey id that is none is refused instead of reaching a statement', async () => {
@@ -108,7 +108,7 @@ test('the highest version of a response counts, whichever arrives last', async (
   await store([version(1, false)]);
   await store([version(3, true)]);
   await store([version(2, false)]);
-  assert.deepEqual([(await responses.find(responseId))?.version, (await responses.find(responseId))?.row.codes[0]], [3, 3]);
+  assert.deepEqual((await responses.findAll(responseId)).map(({ version, row }) => [version, row.codes[0]]), [[3, 3]]);
   const { records, total } = await responses.list({ surveyId, limit: 10 });
   assert.deepEqual([total, records.map((record) => record.version)], [1, [3]]);
   assert.equal((await responses.list({ surveyId, limit: 10, isComplete: false })).total, 0, 'an older version cannot satisfy a filter');
@@ -124,7 +124,7 @@ test('a deleted response is gone everywhere and stays gone when its row is deliv
   assert.equal(await responses.answeredSlots(surveyId, [1]), true);
   await store([encodeTombstone(surveyId, gone.responseId, gone.submittedAtMs)]);
   const isGone = async () => {
-    assert.equal(await responses.find(gone.responseId), undefined);
+    assert.deepEqual([await responses.findAll(gone.responseId), await responses.wasDeleted(gone.responseId)], [[], true]);
     const { records, total } = await responses.list({ surveyId, limit: 10 });
     assert.deepEqual([total, records.length, (await walk(surveyId)).length], [1, 1, 1]);
     assert.deepEqual(await responses.countOf([surveyId]), new Map([[surveyId, { total: 1, complete: 1 }]]));
@@ -265,7 +265,21 @@ test('code positions past the columns that exist get columns before they are sto
   assert.equal((await elsewhere.list({ surveyId, limit: 1, conditions: [{ dimension: codeDimension(129), code: 130 }] })).total, 1, 'another process learns of new columns');
   assert.equal(await elsewhere.answeredSlots(surveyId, [129]), true);
   assert.equal(await elsewhere.answeredSlots(surveyId, [131, 900]), false);
-  assert.deepEqual((await elsewhere.find(record?.responseId ?? ''))?.row.codes, record?.row.codes);
+  assert.deepEqual((await elsewhere.findAll(record?.responseId ?? ''))[0]?.row.codes, record?.row.codes);
+});
+
+test('an id that came again after it was forgotten stands for several responses, each shown, counted and erased by itself', async () => {
+  const [surveyId, responseId] = [newId(), newId()];
+  const moments = [start, start + 3, start + 9];
+  await store(moments.map((submittedAtMs, index) => lineOf({ surveyId, responseId, submittedAtMs, respondent: `guest ${index}`, codes: [index + 1] })));
+  const shown = async () => [(await responses.findAll(responseId)).map(({ row }) => row.codes[0]), (await responses.list({ surveyId, limit: 10 })).records.map(({ row }) => row.codes[0])];
+  assert.deepEqual(await shown(), [[3, 2, 1], [3, 2, 1]]);
+  await store([encodeTombstone(surveyId, responseId, start + 9)]);
+  assert.deepEqual(await shown(), [[2, 1], [2, 1]]);
+  assert.deepEqual((await responses.doomed(surveyId, { before: new Date(start + 3) }, 10)).map(({ submittedAtMs }) => submittedAtMs), [start]);
+  assert.equal(await responses.eraseDeleted(), 1);
+  assert.equal(await responses.eraseDeleted(), 0, 'those that are left are none to be merged away');
+  assert.deepEqual(await shown(), [[2, 1], [2, 1]]);
 });
 
 test('two processes that need new columns at once agree', async () => {

@@ -252,7 +252,7 @@ describe('the intake script', () => {
       await save(responseId, 0, first);
       await plain.del(responseKey(responseId), answersKey(responseId));
     }
-    await intake.remove({ surveyId, responseId: deleted, isComplete: false, row: '["gone"]' });
+    await intake.remove({ surveyId, responseId: deleted, submittedAtMs: 1, isComplete: false, row: '["gone"]' });
     const both = await Promise.all([save(forgotten, 1, second), save(forgotten, 1, third)]);
     assert.deepEqual(both.map(({ code }) => code), ['ACCEPTED', 'CHANGED']);
     assert.equal((await intake.state(surveyId, forgotten))?.seen, 2);
@@ -279,10 +279,30 @@ describe('the intake script', () => {
     const surveyId = await survey({ quota: 2 });
     const responseId = newId();
     await intake.append(appendix(surveyId, { responseId, seen: 0, digest: 'a' }));
-    const removal = { surveyId, responseId, isComplete: true, row: '["gone"]' };
+    const removal = { surveyId, responseId, submittedAtMs: 1, isComplete: true, row: '["gone"]' };
     assert.deepEqual([await intake.remove(removal), await intake.remove(removal)], [true, false]);
     assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
     assert.equal((await intake.state(surveyId, responseId))?.seen, -1);
+  });
+
+  it('deletes every response under one id by itself, and remembers little of it', async () => {
+    const surveyId = await survey();
+    const [again, own] = [newId(), newResponseId()];
+    const at = (ms: number) => ({ surveyId, responseId: again, submittedAtMs: Date.parse('2026-11-21T10:00:00.123Z') + ms, isComplete: false, row: `["gone ${ms}"]` });
+    await intake.append(appendix(surveyId, { responseId: again, seen: 0, digest: first, reply: replyOf(again, true) }));
+    await plain.del(responseKey(again));
+    // As it is after two days: the same id comes again, and a partial response has it.
+    await intake.append(appendix(surveyId, { responseId: again, seen: 0, digest: second, isComplete: false, state: '{}', reply: replyOf(again) }));
+    assert.deepEqual(await intake.counts(surveyId), { total: 2, completed: 1 });
+    assert.equal(await intake.remove({ ...at(-200_000_000), isComplete: true }), true);
+    assert.deepEqual([await intake.counts(surveyId), (await intake.state(surveyId, again))?.data], [{ total: 1, completed: 0 }, '{}']);
+    assert.deepEqual([await intake.remove(at(0)), await intake.remove(at(0)), await intake.remove(at(-200_000_000))], [true, false, false]);
+    assert.deepEqual([await intake.counts(surveyId), (await intake.state(surveyId, again))?.seen], [{ total: 0, completed: 0 }, -1]);
+    const shard = shards.of(surveyId);
+    for (const ms of [-200_000_000, 0, 1]) assert.equal(await stream.isRemoved(shard, again, at(ms).submittedAtMs), ms !== 1);
+    await intake.append(appendix(surveyId, { responseId: own, seen: null, digest: first, isComplete: false, state: '{}', reply: replyOf(own) }));
+    assert.equal(await intake.remove({ ...at(0), responseId: own }), true);
+    assert.deepEqual([await plain.exists(responseKey(own), answersKey(own)), (await plain.ttl(`${shard.prefix}removed:${own}`)) <= 3600], [0, true]);
   });
 
   it('knows the states that lay in a name space of the shard’s own before', async () => {
@@ -296,7 +316,7 @@ describe('the intake script', () => {
     const again = (responseId: string, more: Partial<Appendix> = {}) => intake.append(appendix(surveyId, { responseId, seen: 0, digest: 'd', ...more }));
     assert.equal((await again(repeated)).code, 'REPLAY');
     assert.equal((await again(open, { seen: 1, digest: 'e' })).code, 'ACCEPTED');
-    assert.equal(await intake.remove({ surveyId, responseId: deleted, isComplete: false, row: '["gone"]' }), true);
+    assert.equal(await intake.remove({ surveyId, responseId: deleted, submittedAtMs: 1, isComplete: false, row: '["gone"]' }), true);
     assert.equal((await again(deleted)).code, 'MISMATCH');
     assert.deepEqual(await intake.counts(surveyId), { total: 2, completed: 2 });
   });

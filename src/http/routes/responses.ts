@@ -77,7 +77,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       method: 'DELETE', path: '/responses/{responseId}', tag: 'Responses', summary: 'Delete one response for good',
       description:
         'Its seat in the quota is given back; a survey that its quota has closed stays closed. Export files that may show the response (asked for since it came in, for dates that it falls into) ' +
-        'expire at once; one that is being made fails and says why: ask for it again.',
+        'expire at once; one that is being made fails and says why: ask for it again. A client-made id that came again after 48 hours names several responses: all that the survey has under it are deleted.',
       access: { kind: 'survey', right: 'edit', by: 'responseId' }, limit: 'api', reply: deletedSchema, replyStatus: 200,
       handle: async ({ params }) => {
         const record = await deps.reading.find(params['responseId'] ?? '');

@@ -47,7 +47,8 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
       // Parts that another merge holds at the moment may be passed over: what is left is looked for again.
       for (let attempt = 0; attempt < mostMerges; attempt += 1) {
         if (attempt > 0) await pause(attempt * mergeAgainMs);
-        const concerned = await months(`is_deleted = 0 AND response_id GLOBAL IN (SELECT response_id FROM ${table} WHERE is_deleted = 1)`);
+        const key = 'survey_id, submitted_at, response_id';
+        const concerned = await months(`is_deleted = 0 AND (${key}) GLOBAL IN (SELECT ${key} FROM ${table} WHERE is_deleted = 1)`);
         if (concerned.length === 0) break;
         for (const month of concerned) {
           seen.add(month);

@@ -50,15 +50,19 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     insertBatch: createInsert(clickhouse, columns, { cluster }),
     ...createErasure(clickhouse, { cluster }),
 
-    async find(responseId: string): Promise<ResponseRecord | undefined> {
-      if (!isUuid(responseId)) return undefined;
+    /** The response with this id; where the id came again after it was forgotten all of them, the last that was submitted first. */
+    async findAll(responseId: string): Promise<ResponseRecord[]> {
+      if (!isUuid(responseId)) return [];
       // Without FINAL, as the index on response_id then leaves only this response's few versions to read.
-      const [row] = await clickhouse.select<[number, ...RecordCells]>(
-        `SELECT is_deleted, ${recordColumns()} FROM ${table} WHERE response_id = ${uuid(responseId)} ORDER BY version DESC LIMIT 1`,
+      const rows = await clickhouse.select<[number, ...RecordCells]>(
+        `SELECT is_deleted, ${recordColumns()} FROM ${table} WHERE response_id = ${uuid(responseId)} ORDER BY submitted_at DESC, version DESC LIMIT 1 BY survey_id, submitted_at`,
       );
-      if (row === undefined) return undefined;
-      const [isDeleted, ...cells] = row;
-      return isDeleted === 1 ? undefined : toRecord(cells);
+      return rows.flatMap(([isDeleted, ...cells]) => (isDeleted === 1 ? [] : [toRecord(cells)]));
+    },
+
+    /** Whether a response with this id has been deleted. */
+    async wasDeleted(responseId: string): Promise<boolean> {
+      return isUuid(responseId) && (await clickhouse.select<[number]>(`SELECT 1 FROM ${table} WHERE response_id = ${uuid(responseId)} AND is_deleted = 1 LIMIT 1`)).length > 0;
     },
 
     /** The newest version of a survey's response, of the one that was submitted at that moment if it is known. */

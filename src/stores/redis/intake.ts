@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { assetPath } from '../../assets.ts';
 import { unavailable } from '../../errors.ts';
+import { isOwnResponseId } from '../../ids.ts';
 import type { Metrics } from '../../metrics.ts';
 import { encodeBatch, type Waiting } from './append-call.ts';
 import type { AppendCode, Appendix, AppendResult } from './appendix.ts';
@@ -19,6 +20,15 @@ export interface ResponseState {
   data: string;
 }
 
+/** A response to be deleted, and its tombstone. */
+export interface Removal {
+  surveyId: string;
+  responseId: string;
+  submittedAtMs: number;
+  isComplete: boolean;
+  row: string;
+}
+
 export interface SurveyFacts {
   surveyId: string;
   revision: number;
@@ -31,6 +41,8 @@ export interface SurveyFacts {
 const limitWindowMs = 60_000;
 /** How long keys and ids are remembered: the contract asks for 24 h at least. Whatever is older is the response store's to know. */
 const memorySeconds = 48 * 3600;
+/** How long a deletion is remembered that the response store knows of too, once it has come there. */
+const deletionSeconds = 3600;
 /** How long the answers of open responses are at hand: until they are in the response store, and for who goes from page to page of a survey. */
 const answersSeconds = { usual: 900, whenFull: 60 };
 const largestBatch = 1000;
@@ -90,9 +102,11 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
     },
 
     /** Appends a response's tombstone; false when it was deleted before. */
-    remove: async (removal: { surveyId: string; responseId: string; isComplete: boolean; row: string }): Promise<boolean> => {
-      const shard = shards.of(removal.surveyId);
-      return (await guarded(redis.removeResponse(shard.stream, shard.prefix, removal.surveyId, removal.responseId, removal.isComplete ? '1' : '0', removal.row, memorySeconds))) === 1;
+    remove: async ({ surveyId, responseId, submittedAtMs, isComplete, row }: Removal): Promise<boolean> => {
+      const shard = shards.of(surveyId);
+      const [deletionKept, idKept] = isOwnResponseId(responseId) ? [deletionSeconds, 0] : [memorySeconds, memorySeconds];
+      const moment = [submittedAtMs, new Date(submittedAtMs).toISOString()];
+      return (await guarded(redis.removeResponse(shard.stream, shard.prefix, surveyId, responseId, isComplete ? '1' : '0', row, ...moment, deletionKept, idKept))) === 1;
     },
 
     /** No submission is current any more: the survey has been deleted. Its counts go with `forget`. */

@@ -121,7 +121,12 @@ export function createStream(plain: Redis) {
         .xdel(`${shard.prefix}dead`, letter.id)
         .exec();
     },
-    isRemoved: async (shard: Shard, responseId: string): Promise<boolean> => (await redis.exists(`${shard.prefix}removed:${responseId}`)) === 1,
+    /** Whether the response that was submitted under this id at this moment has been deleted a short while ago. */
+    async isRemoved(shard: Shard, responseId: string, submittedAtMs: number): Promise<boolean> {
+      const moments = (await redis.get(`${shard.prefix}removed:${responseId}`))?.split(',') ?? [];
+      // A former version did not say which one.
+      return moments.includes(String(submittedAtMs)) || moments.includes('1');
+    },
   };
 }
 

@@ -46,9 +46,10 @@ export async function recordsAt(clickhouse: ClickHouse, { surveyCondition, keys,
     `SELECT ${columns} FROM ${clickhouse.table('responses')} FINAL
      WHERE ${surveyCondition} AND toUnixTimestamp64Milli(submitted_at) IN (${moments.join(', ')}) AND response_id IN (${keys.map((key) => uuid(key.responseId)).join(', ')})`,
   );
-  const found = new Map(rows.map((row) => [row[1], row]));
-  return keys.flatMap(({ responseId }) => {
-    const row = found.get(responseId);
+  // An id that came again after it was forgotten stands for several.
+  const found = new Map(rows.map((row) => [`${row[1]} ${row[2]}`, row]));
+  return keys.flatMap(({ responseId, submittedAtMs }) => {
+    const row = found.get(`${responseId} ${submittedAtMs}`);
     return row ? [toRecord(row)] : [];
   });
 }

@@ -1,21 +1,32 @@
--- Deletes one response: gives its seat back, forgets its state and appends the tombstone row.
--- KEYS[1] the shard's stream. ARGV: prefix, survey id, response id, isComplete '1'/'0', tombstone row, seconds to remember the deletion.
+-- Deletes one response: gives its seat back, forgets its state and appends the tombstone row. An id that came again after it was forgotten
+-- stands for several responses, each with a moment of its own.
+-- KEYS[1] the shard's stream. ARGV: prefix, survey id, response id, isComplete '1'/'0', tombstone row, submitted at in ms, the same as replies say it,
+--   seconds to remember the deletion, seconds for which nobody may use the id again ('0': the response store sees to that).
 -- Returns 1, or 0 when it was deleted before.
-local prefix = ARGV[1]
-local stateName = 'response:' .. ARGV[3]
+local prefix, moment = ARGV[1], ARGV[6]
+local stateName, removedName = 'response:' .. ARGV[3], prefix .. 'removed:' .. ARGV[3]
 -- States lay in a name space of the shard's own before.
 if redis.call('EXISTS', prefix .. stateName) == 1 then redis.call('RENAMENX', prefix .. stateName, stateName) end
-if not redis.call('SET', prefix .. 'removed:' .. ARGV[3], '1', 'NX', 'EX', ARGV[6]) then return 0 end
+local removed = redis.call('GET', removedName)
+if removed and string.find(',' .. removed .. ',', ',' .. moment .. ',', 1, true) then return 0 end
+redis.call('SET', removedName, removed and removed .. ',' .. moment or moment, 'EX', ARGV[8])
 redis.call('INCR', prefix .. 'removals')
+
 local isComplete = ARGV[4] == '1'
--- A partial response may have been completed since the caller looked.
-local state = redis.call('HMGET', stateName, 'done')
-if state[1] then isComplete = state[1] == '1' end
-redis.call('HSET', stateName, 'n', '-1', 'done', '1', 'digest', '-', 'reply', '', 'data', '', 'survey', ARGV[2])
-redis.call('EXPIRE', stateName, ARGV[6])
-redis.call('DEL', 'answers:' .. ARGV[3])
+local state = redis.call('HMGET', stateName, 'n', 'done', 'reply')
+local isOfAnother = state[3] and string.find(state[3], '"submittedAt"', 1, true) and not string.find(state[3], ARGV[7], 1, true)
+if not isOfAnother then
+  -- A partial response may have been completed since the caller looked.
+  if state[1] and state[1] ~= '-1' then isComplete = state[2] == '1' end
+  redis.call('DEL', stateName, 'answers:' .. ARGV[3])
+  if ARGV[9] ~= '0' then
+    redis.call('HSET', stateName, 'n', '-1', 'done', '1', 'digest', '-', 'reply', '', 'survey', ARGV[2])
+    redis.call('EXPIRE', stateName, ARGV[9])
+  end
+end
+
 local key = prefix .. 'survey:' .. ARGV[2]
-if redis.call('EXISTS', key) == 1 then
+if redis.call('HEXISTS', key, 'total') == 1 then
   redis.call('HINCRBY', key, 'total', -1)
   if isComplete then redis.call('HINCRBY', key, 'completed', -1) end
 end
