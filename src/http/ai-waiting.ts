@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { queueOf } from '../ai/survey-work.ts';
-import { Problem, notFound } from '../errors.ts';
+import { Problem, notFound, type ProblemCode } from '../errors.ts';
 import type { JobSender } from '../pipelines/queues.ts';
 import type { AiJob, AiStore } from '../stores/postgres/ai.ts';
 import { accepted, type Outcome } from './route.ts';
@@ -19,7 +19,7 @@ export async function answered({ store, jobs }: AiWaitingDeps, asked: Parameters
   // A hint that is lost is made good by the sweeper.
   await jobs.add(queueOf(asked), { aiJobId: jobId }, { once: jobId }).catch(() => undefined);
   const job = await waited(store, jobId);
-  if (job.error) throw new Problem(job.error.code, job.error.message, job.error.code === 'AI_RATE_LIMITED' ? { retryAfterSeconds: job.error.retryAfterSeconds ?? 60 } : {});
+  if (job.error) throw problemOf(job.error);
   return job.status === 'COMPLETED' ? await result(job) : accepted({ jobId, status: job.status, progress: job.progress });
 }
 
@@ -30,4 +30,12 @@ async function waited(store: Pick<AiStore, 'find'>, jobId: string): Promise<AiJo
     if (!job) throw notFound('survey');
     if ((job.status !== 'PENDING' && job.status !== 'RUNNING') || performance.now() > until) return job;
   }
+}
+
+/** Seconds, where what made the job fail did not say. */
+const waitsOf: Partial<Record<ProblemCode, number>> = { AI_RATE_LIMITED: 60, SERVICE_UNAVAILABLE: 2 };
+
+function problemOf({ code, message, retryAfterSeconds }: NonNullable<AiJob['error']>): Problem {
+  const wait = waitsOf[code];
+  return new Problem(code, message, wait === undefined ? {} : { retryAfterSeconds: retryAfterSeconds ?? wait });
 }

@@ -54,6 +54,12 @@ describe('a question that is changed while its first answers come in', () => {
     }
   });
 
+  it('is not looked at again where it was answered before: what may be changed then changes nothing for the answers', async () => {
+    const { state, edit } = setUp(likert(), () => true);
+    await edit({ options: [{ id: state.survey.questions[0]?.options[2]?.id, text: 'most' }, { text: 'beyond' }] });
+    assert.equal(state.looks.length, 1);
+  });
+
   it('keeps what somebody else made of it since', async () => {
     const start = choice();
     const { state, edit, question } = setUp(start, (look) => {

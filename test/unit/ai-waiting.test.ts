@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Problem } from '../../src/errors.ts';
+import { answered } from '../../src/http/ai-waiting.ts';
+import { accepted } from '../../src/http/route.ts';
+import type { AiJob } from '../../src/stores/postgres/ai.ts';
+
+describe('AI work that a request waits for', () => {
+  it('refuses as the work was refused, and says when to come again where that helps', async () => {
+    const waitAfter = async (error: NonNullable<AiJob['error']>) => {
+      const store = { join: async () => 'job', find: async () => ({ status: 'FAILED', error }) as AiJob };
+      const problem: Problem = await answered({ store, jobs: { add: async () => undefined } }, { request: {} } as never, async () => accepted({})).then(() => assert.fail('nothing was refused'), (reason) => reason);
+      assert.equal(problem.code, error.code);
+      return problem.retryAfterSeconds;
+    };
+    assert.equal(await waitAfter({ code: 'SERVICE_UNAVAILABLE', message: 'The database is away' }), 2);
+    assert.equal(await waitAfter({ code: 'SERVICE_UNAVAILABLE', message: 'The database is away', retryAfterSeconds: 7 }), 7);
+    assert.equal(await waitAfter({ code: 'AI_RATE_LIMITED', message: 'Too much' }), 60);
+    assert.equal(await waitAfter({ code: 'AI_KEY_INVALID', message: 'No' }), undefined);
+  });
+});
