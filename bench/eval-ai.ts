@@ -18,7 +18,7 @@ const providers = createProviders({
   guard: createGuard({ isPrivateAllowed: false }),
   callTimeoutMs: settings.ai.callTimeoutMs,
   retryWaitsSeconds: settings.ai.retryWaitsSeconds,
-  meter: { budget: { take: async () => 0, settle: nothing, hold: nothing }, usage: { record: nothing }, surveys: { isOn: async () => true }, patienceMs: 0, newId: () => newId(), log: createLog('warn') },
+  meter: { budget: { take: async () => 0, settle: nothing, hold: nothing }, usage: { record: nothing }, surveys: { isOn: async () => true }, patienceMs: 0, lasting: (step) => step(), newId: () => newId(), log: createLog('warn') },
 });
 
 if (named.length === 0) {

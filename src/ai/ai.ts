@@ -6,9 +6,10 @@ import type { ProviderName, Settings } from '../settings.ts';
 import type { AiSettingsStore } from '../stores/postgres/ai-settings.ts';
 import { createAiSwitch } from '../stores/postgres/ai-switch.ts';
 import { createAiUsageStore } from '../stores/postgres/ai-usage.ts';
-import type { Sql } from '../stores/postgres/client.ts';
+import { pastOutages, type Sql } from '../stores/postgres/client.ts';
 import { createProviderBudget } from '../stores/redis/provider-budget.ts';
 import { createKeptReplies } from './kept-replies.ts';
+import type { MeterDeps } from './metered.ts';
 import { createProviders, type FoundSettings } from './providers.ts';
 import type { Guard } from '../webhooks/guard.ts';
 
@@ -25,6 +26,8 @@ export interface AiDeps {
 }
 
 const requestPatienceMs = 15_000;
+
+const atOnce: MeterDeps['lasting'] = (step) => step();
 
 /** Binds a sealed key to its provider. */
 export const aiKeyContext = (name: ProviderName): string => `ai key of ${name}`;
@@ -50,7 +53,7 @@ export function createAi({ settings, stored, secrets, guard, sql, redis, patienc
   const { isCacheEnabled, cacheTtlSeconds, callTimeoutMs, retryWaitsSeconds } = settings.ai;
   const kept = isCacheEnabled ? createKeptReplies({ redis, ttlSeconds: cacheTtlSeconds, log }) : undefined;
   const usage = createAiUsageStore(sql);
-  const meter = { budget: createProviderBudget(redis), usage, surveys: createAiSwitch(sql), patienceMs, newId: () => newId(), log };
+  const meter = { budget: createProviderBudget(redis), usage, surveys: createAiSwitch(sql), patienceMs, lasting: patienceMs === Infinity ? pastOutages : atOnce, newId: () => newId(), log };
   return { find, usage, providers: createProviders({ guard, find, kept, meter, callTimeoutMs, retryWaitsSeconds }) };
 }
 

@@ -21,6 +21,8 @@ export interface MeterDeps {
   surveys: AiSwitch;
   /** How long a call may wait for room; Infinity for jobs, which are delayed rather than failed. */
   patienceMs: number;
+  /** Runs a step of the database, again where that was away for a moment and nobody waits with an open request. */
+  lasting<T>(step: () => Promise<T>): Promise<T>;
   newId(): string;
   log: Log;
 }
@@ -49,8 +51,9 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
   const settle = (id: string, tokens: number) => budget.settle(account, { id, tokens }).catch((error: unknown) => log.debug({ err: error }, 'tokens of an AI call were not put right'));
   const record = (id: string, request: CompletionRequest, { inputTokens, outputTokens, isFailed }: Tokens & { isFailed: boolean }) => {
     const call = { id, provider: provider.name, model: request.model, task: request.schemaName, userId: purpose.userId ?? null, surveyId: purpose.surveyId ?? null };
-    return usage
-      .record({ ...call, isFailed, inputTokens, outputTokens, costUsd: costOf(request.model, { inputTokens, outputTokens }) })
+    const costUsd = costOf(request.model, { inputTokens, outputTokens });
+    return deps
+      .lasting(() => usage.record({ ...call, isFailed, inputTokens, outputTokens, costUsd }))
       .catch((error: unknown) => log.warn({ err: error }, 'an AI call was not written down'));
   };
   return {
@@ -80,7 +83,7 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
 /** Resolves when the call has room, is allowed and has leave to begin. Where that leave was waited for the rest is asked again: room that the call still has it keeps. */
 async function ready(id: string, request: CompletionRequest, metered: Metered, deps: MeterDeps): Promise<void> {
   const { surveyId } = metered.purpose;
-  const isOn = async () => surveyId === undefined || deps.surveys.isOn(surveyId);
+  const isOn = async () => surveyId === undefined || deps.lasting(() => deps.surveys.isOn(surveyId));
   for (let readyAt = -Infinity; performance.now() - readyAt > staysReadyMs; ) {
     // Asked beside the limits, and once more where they had the call wait.
     const before = isOn();

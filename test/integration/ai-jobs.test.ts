@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { Provider } from '../../src/ai/provider.ts';
 import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import { newId } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { startAiJobs, type AiJobsDeps } from '../../src/pipelines/ai/jobs.ts';
 import { createAiStore } from '../../src/stores/postgres/ai.ts';
 import { createAiSwitch } from '../../src/stores/postgres/ai-switch.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
@@ -58,5 +61,26 @@ describe('AI jobs', () => {
     await surveys.remove(scope.surveyId);
     await note();
     assert.deepEqual([await isOn(), (await store.find(id))?.status, await stored()], [false, 'CANCELLED', 2]);
+  });
+
+  it('outlast a restart of the database where they begin, where their findings are published and where they end', async () => {
+    const { surveys, store, id } = await begun();
+    await database.sql`UPDATE ai_jobs SET request = '{"analysisType":"sentiment"}' WHERE id = ${id}`;
+    const missed = new Set<string>();
+    const onceAway = <Given extends unknown[], Result>(name: string, step: (...given: Given) => Promise<Result>) => async (...given: Given): Promise<Result> => {
+      if (missed.has(name)) return step(...given);
+      missed.add(name);
+      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    };
+    const provider: Provider = { name: 'openai', models: { high: 'h', low: 'l' }, complete: async () => ({ text: '{}', inputTokens: 0, outputTokens: 0 }) };
+    let work = async (_: { aiJobId: string }): Promise<void> => assert.fail('no worker');
+    startAiJobs({
+      store: { ...store, complete: onceAway('complete', store.complete) }, surveys: { ...surveys, load: onceAway('load', surveys.load) }, settled: async () => {}, tell: () => {}, log: createLog('error'),
+      providers: { pick: onceAway('pick', async () => provider) }, findings: { publish: onceAway('publish', async () => 'edition') }, batchSize: 10, batchDelayMs: 0, batchesAtOnce: 1, anonymiseAll: undefined,
+      responses: { countOf: async () => new Map(), async *stream() {} }, workers: { add: async () => {}, work: (_: string, handler: typeof work) => void (work = handler) }, newId: () => newId(), now: Date.now,
+    } as unknown as AiJobsDeps);
+    await work({ aiJobId: id });
+    assert.deepEqual([...missed].sort(), ['complete', 'load', 'pick', 'publish']);
+    assert.deepEqual([(await store.find(id))?.status, await store.resultOf(id)], ['COMPLETED', { edition: 'edition' }]);
   });
 });

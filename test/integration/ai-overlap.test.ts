@@ -189,14 +189,17 @@ describe('an analysis whose calls are under way', () => {
     assert.ok(told.every((progress) => progress !== null && progress >= 0.5 && progress <= 0.99), JSON.stringify(told));
   });
 
+  /** A step that finds the database away the first time; `missed` gets its name. */
+  const awayOnce = (missed: Set<string>) => <Given extends unknown[], Result>(name: string, step: (...given: Given) => Promise<Result>) => async (...given: Given): Promise<Result> => {
+    if (missed.has(name)) return step(...given);
+    missed.add(name);
+    throw away();
+  };
+
   it('goes on where the database was away for whatever it looks up and clears away, and where nobody can be told how far it is', async () => {
     const real = createAiStore(scene.postgres.sql);
     const missed = new Set<string>();
-    const onceAway = <Given extends unknown[], Result>(name: string, step: (...given: Given) => Promise<Result>) => async (...given: Given): Promise<Result> => {
-      if (missed.has(name)) return step(...given);
-      missed.add(name);
-      throw away();
-    };
+    const onceAway = awayOnce(missed);
     const { add, run, id } = await scene.openSurvey({
       type: 'themes', batchSize: 10,
       store: {
@@ -214,5 +217,36 @@ describe('an analysis whose calls are under way', () => {
     assert.deepEqual([...missed].sort(), ['digests', 'dropErased', 'dropUnseen', 'seen', 'themeCounts', 'touch']);
     assert.deepEqual(ai.calls.slice(0, 2).flatMap(textsOf), answersOf(20));
     assert.equal(await storedOf(id), 20);
+  });
+
+  it('goes on where the database was away while its themes are merged, and pays for no decision twice', async () => {
+    const real = createAiStore(scene.postgres.sql);
+    const missed = new Set<string>();
+    const onceAway = awayOnce(missed);
+    const { add, run, scope } = await scene.openSurvey({
+      type: 'themes', batchSize: 10,
+      store: { dropUnusedThemes: onceAway('dropUnusedThemes', real.dropUnusedThemes), mergeThemes: onceAway('mergeThemes', real.mergeThemes), settleThemes: onceAway('settleThemes', real.settleThemes) },
+    });
+    ai.answer = (call) => ('same' in call.schema.properties ? { same: [{ n: 1, as: 2 }] } : { answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral', themes: [n % 2 ? 'Food' : 'Meals'] })) });
+    await add(answersOf(9));
+    await run();
+    assert.deepEqual([[...missed].sort(), ai.calls.length], [['dropUnusedThemes', 'mergeThemes', 'settleThemes'], 2]);
+    assert.deepEqual((await real.themes(scope, 5)).map(({ name, count }) => [name, count]), [['Food', 9]]);
+  });
+
+  it('goes on where the database was away while notes are summed up, and pays for no summary twice', async () => {
+    const real = createAiStore(scene.postgres.sql);
+    const missed = new Set<string>();
+    const onceAway = awayOnce(missed);
+    const names = ['dropUnusedNotes', 'dropUnseenSummaries', 'lastResult', 'saveSummary', 'summaryOf'] as const;
+    const store = {
+      dropUnusedNotes: onceAway('dropUnusedNotes', real.dropUnusedNotes), dropUnseenSummaries: onceAway('dropUnseenSummaries', real.dropUnseenSummaries),
+      lastResult: onceAway('lastResult', real.lastResult), saveSummary: onceAway('saveSummary', real.saveSummary), summaryOf: onceAway('summaryOf', real.summaryOf),
+    };
+    const { add, run } = await scene.openSurvey({ type: 'summary', batchSize: 1, batchesAtOnce: 8, store });
+    ai.answer = (call) => ('note' in call.schema.properties ? { note: 'a note' } : { summary: `of ${dataOf(call).notes.length}`, insights: [], recommendations: [] });
+    await add(answersOf(41));
+    assert.equal((await run())?.conclusion.summary, 'of 2');
+    assert.deepEqual([[...missed].sort(), ai.calls.length], [[...names].sort(), 43]);
   });
 });

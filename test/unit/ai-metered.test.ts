@@ -6,6 +6,7 @@ import type { CompletionRequest, Provider } from '../../src/ai/provider.ts';
 import { ask, askAhead, type Task } from '../../src/ai/structured.ts';
 import { Problem } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
+import { pastOutages } from '../../src/stores/postgres/client.ts';
 import { z } from 'zod';
 
 const { signal } = new AbortController();
@@ -18,7 +19,7 @@ function scene(deps: Partial<MeterDeps>) {
   const provider: Provider = { name: 'openai', models: { high: 'h', low: 'l' }, complete };
   const budget: MeterDeps['budget'] = { take: async () => 0, settle: async () => {}, hold: async () => {} };
   const metered = meter(provider, { account: 'a', allowance: { requestsPerMinute: 1, tokensPerMinute: 1 }, purpose: { surveyId: 's' } }, {
-    budget, usage: { record: async () => {} }, surveys: { isOn: async () => true }, patienceMs: Infinity, newId: () => 'id', log: createLog('silent'), ...deps,
+    budget, usage: { record: async () => {} }, surveys: { isOn: async () => true }, patienceMs: Infinity, lasting: (step) => step(), newId: () => 'id', log: createLog('silent'), ...deps,
   });
   return { metered, sent: () => sent };
 }
@@ -42,6 +43,23 @@ describe('a call within limits', () => {
     const { metered, sent } = scene({ surveys: { isOn: async () => { throw new Error('away'); } } });
     await assert.rejects(ask(metered, task, signal), /away/);
     assert.equal(sent(), 0);
+  });
+
+  it('is sent, where it is one of a job, although the database was away for a moment, and written down all the same', async () => {
+    const missed = new Set<string>();
+    const onceAway = async (what: string) => {
+      if (missed.has(what)) return true;
+      missed.add(what);
+      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    };
+    const deps: Partial<MeterDeps> = { surveys: { isOn: () => onceAway('switch') }, usage: { record: async () => void (await onceAway('record')) } };
+    const job = scene({ ...deps, lasting: (step) => pastOutages(step, [1]) });
+    await ask(job.metered, task, signal);
+    assert.deepEqual([job.sent(), [...missed]], [1, ['switch', 'record']]);
+    missed.clear();
+    const request = scene(deps);
+    await assert.rejects(ask(request.metered, task, signal), { code: 'ECONNREFUSED' });
+    assert.equal(request.sent(), 0);
   });
 
   it('is made ready before it may begin, and goes out then', async () => {

@@ -15,7 +15,7 @@ async function refused(make: (options: ProviderOptions) => Provider, model: stri
   const calls: UsedCall[] = [];
   const settled: number[] = [];
   const budget = { take: async () => 0, settle: async (_account: string, { tokens }: { tokens: number }) => void settled.push(tokens), hold: async () => undefined } as unknown as MeterDeps['budget'];
-  const deps: MeterDeps = { budget, usage: { record: async (call) => void calls.push(call) }, surveys: { isOn: async () => true }, patienceMs: 0, newId: () => 'call', log: createLog('error') };
+  const deps: MeterDeps = { budget, usage: { record: async (call) => void calls.push(call) }, surveys: { isOn: async () => true }, patienceMs: 0, lasting: (step) => step(), newId: () => 'call', log: createLog('error') };
   const provider = make({ apiKey: 'key', models: { high: model, low: model }, timeoutMs: 1000, fetch: async () => Response.json(reply) });
   const metered = meter(provider, { account: 'one', allowance: {}, purpose: {} } as unknown as Metered, deps);
   const request = { model, system: 'Say', turns: [], schemaName: 'test', schema: { type: 'object' }, maxOutputTokens: 100, signal: new AbortController().signal };

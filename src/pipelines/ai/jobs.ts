@@ -8,6 +8,7 @@ import type { Log } from '../../log.ts';
 import { providerNames } from '../../ai/providers.ts';
 import type { FindingStore } from '../../stores/findings.ts';
 import { isOfSurvey, type AiJob, type AiJobStatus, type AiStore, type SurveyJob } from '../../stores/postgres/ai.ts';
+import { pastOutages } from '../../stores/postgres/client.ts';
 import type { ScheduledTask } from '../schedule.ts';
 import type { Workers } from '../workers.ts';
 import { analyse, type AnalyseDeps } from './analysis/analyse.ts';
@@ -75,13 +76,14 @@ async function work(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): Pro
   if (stopping.aborted) stop();
   try {
     const result = await done(deps, job, cancelled.signal);
-    await store.complete(job, result);
+    await pastOutages(() => store.complete(job, result));
   } catch (error) {
     if (stopping.aborted) return await store.release(job);
     if (cancelled.signal.aborted) return;
     const problem = error instanceof Problem ? error : new Problem('INTERNAL_ERROR');
     if (!(error instanceof Problem)) log.error({ err: error, aiJobId: job.id }, 'an AI job failed');
-    await store.fail(job, { code: problem.code, message: problem.message, ...(problem.retryAfterSeconds !== undefined && { retryAfterSeconds: problem.retryAfterSeconds }) });
+    const said = { code: problem.code, message: problem.message, ...(problem.retryAfterSeconds !== undefined && { retryAfterSeconds: problem.retryAfterSeconds }) };
+    await pastOutages(() => store.fail(job, said));
   } finally {
     clearInterval(beat);
     stopping.removeEventListener('abort', stop);
@@ -97,8 +99,7 @@ function done(deps: AiJobsDeps, job: AiJob, signal: AbortSignal): Promise<unknow
 
 /** Work on the survey itself; gives what is replied. */
 async function worked(deps: AiJobsDeps, { job, work }: { job: SurveyJob; work: SurveyWork }, signal: AbortSignal): Promise<unknown> {
-  const [survey, provider] = await Promise.all([deps.surveys.load(job.surveyId), providerOf(deps, job)]);
-  if (!survey?.aiEnabled) throw new Problem('AI_DISABLED');
+  const { survey, provider } = await beginningOf(deps, job);
   const order = { job, survey, provider, signal };
   if (work === 'report') return writeReport({ ...deps, analyses: deps.store }, order);
   if (work === 'optimise') return optimise(deps, { ...order, questionId: job.request['questionId'] ?? '' });
@@ -107,15 +108,20 @@ async function worked(deps: AiJobsDeps, { job, work }: { job: SurveyJob; work: S
 }
 
 async function analysed(deps: AiJobsDeps, job: SurveyJob, signal: AbortSignal): Promise<unknown> {
-  const [survey, provider] = await Promise.all([deps.surveys.load(job.surveyId), providerOf(deps, job)]);
-  if (!survey?.aiEnabled) throw new Problem('AI_DISABLED');
+  const { survey, provider } = await beginningOf(deps, job);
   await deps.settled(job.surveyId);
   const conclusion = await analyse({ ...deps, store: telling(deps, job.surveyId) }, { job, type: typeOf(job.request['analysisType']), survey, provider, signal });
   // Together with the job's end this makes the new edition the one that is read.
-  return conclusion ?? { edition: await deps.findings.publish(job, signal) };
+  return conclusion ?? { edition: await pastOutages(() => deps.findings.publish(job, signal)) };
 }
 
 const generated = async (deps: AiJobsDeps, job: AiJob, signal: AbortSignal) => generate(deps, { job, provider: await providerOf(deps, job), signal });
+
+async function beginningOf(deps: AiJobsDeps, job: SurveyJob) {
+  const [survey, provider] = await pastOutages(() => Promise.all([deps.surveys.load(job.surveyId), providerOf(deps, job)]));
+  if (!survey?.aiEnabled) throw new Problem('AI_DISABLED');
+  return { survey, provider };
+}
 
 /** The store, telling those who watch how far a job is. */
 function telling({ store, tell }: AiJobsDeps, surveyId: string): AiStore {

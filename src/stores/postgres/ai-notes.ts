@@ -1,5 +1,5 @@
 import { livingSurvey, type Topic } from './ai-themes.ts';
-import type { Sql } from './client.ts';
+import { pastOutages, type Sql } from './client.ts';
 import { unhurried } from './unhurried.ts';
 
 const pageRows = 500;
@@ -11,12 +11,12 @@ export function createAiNotes(sql: Sql) {
     saveNote: async ({ surveyId, topic }: Topic, { id, note }: { id: string; note: string }): Promise<void> =>
       void (await sql`INSERT INTO ai_notes (id, survey_id, topic, note) SELECT ${id}::uuid, id, ${topic}, ${note} FROM (${livingSurvey(sql, surveyId)}) living ON CONFLICT (id) DO NOTHING`),
 
-    /** The notes that findings name, oldest first. */
+    /** The notes that findings name, oldest first. Between two pages the database may be away for a moment. */
     async *notes({ surveyId, topic }: Topic): AsyncGenerator<string> {
       for (let last: string | undefined; ; ) {
         const beyond = last === undefined ? sql`` : sql`AND id > ${last}`;
-        const page = await sql<{ id: string; note: string }[]>`
-          SELECT id, note FROM ai_notes WHERE survey_id = ${surveyId} AND topic = ${topic} ${beyond} AND EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id) ORDER BY id LIMIT ${pageRows}`;
+        const page = await pastOutages(() => sql<{ id: string; note: string }[]>`
+          SELECT id, note FROM ai_notes WHERE survey_id = ${surveyId} AND topic = ${topic} ${beyond} AND EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id) ORDER BY id LIMIT ${pageRows}`);
         for (const { note } of page) yield note;
         if (page.length < pageRows) return;
         last = page.at(-1)?.id;

@@ -4,6 +4,7 @@ import type { Provider } from '../../../ai/provider.ts';
 import { ask } from '../../../ai/structured.ts';
 import type { SurveyWithQuestions } from '../../../domain/survey.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai.ts';
+import { pastOutages } from '../../../stores/postgres/client.ts';
 
 export interface ConcludeDeps {
   store: Pick<AiStore, 'notes' | 'dropUnusedNotes' | 'summaryOf' | 'saveSummary' | 'dropUnseenSummaries' | 'lastResult'>;
@@ -21,18 +22,18 @@ const nothingSaid: Summary = { summary: '', insights: [], recommendations: [] };
 export async function conclude({ store }: ConcludeDeps, { job, survey: { title }, provider, signal }: { job: SurveyJob; survey: SurveyWithQuestions; provider: Provider; signal: AbortSignal }): Promise<Conclusion> {
   const sumUp = async (texts: readonly string[]): Promise<string> => {
     const basis = digestOf(title, texts);
-    const known = await store.summaryOf(job, basis, job.id);
+    const known = await pastOutages(() => store.summaryOf(job, basis, job.id));
     if (known !== undefined) return known;
     const { summary } = (await ask(provider, concludeTask(title, texts), signal)).value;
-    await store.saveSummary(job, job.id, { basis, summary });
+    await pastOutages(() => store.saveSummary(job, job.id, { basis, summary }));
     return summary;
   };
-  await store.dropUnusedNotes(job);
+  await pastOutages(() => store.dropUnusedNotes(job));
   const texts = await lastTexts(store.notes(job), sumUp);
   const basis = digestOf(title, texts);
-  const last = (await store.lastResult(job)) as Conclusion | null;
+  const last = (await pastOutages(() => store.lastResult(job))) as Conclusion | null;
   const conclusion = last?.basis === basis ? last.conclusion : texts.length === 0 ? nothingSaid : (await ask(provider, concludeTask(title, texts), signal)).value;
-  await store.dropUnseenSummaries(job, job.id);
+  await pastOutages(() => store.dropUnseenSummaries(job, job.id));
   return { basis, conclusion };
 }
 

@@ -5,6 +5,7 @@ import { themeForm } from '../../../domain/theme-form.ts';
 import { Problem } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai.ts';
+import { pastOutages } from '../../../stores/postgres/client.ts';
 
 export interface MergeDeps {
   store: Pick<AiStore, 'themeCounts' | 'mergeThemes' | 'settleThemes' | 'dropUnusedThemes'>;
@@ -25,8 +26,8 @@ const noContent = themeForm('Other');
  * until the next analysis: the counts are right all the same.
  */
 export async function mergeThemes({ store, log }: MergeDeps, { job, provider, signal }: { job: SurveyJob; provider: Provider; signal: AbortSignal }): Promise<void> {
-  await store.dropUnusedThemes(job);
-  const frequent = async (isSettled: boolean, limit: number) => (await store.themeCounts(job, { isSettled, limit })).map(({ name }) => name).filter((name) => themeForm(name) !== noContent);
+  await pastOutages(() => store.dropUnusedThemes(job));
+  const frequent = async (isSettled: boolean, limit: number) => (await pastOutages(() => store.themeCounts(job, { isSettled, limit }))).map(({ name }) => name).filter((name) => themeForm(name) !== noContent);
   const fresh = await frequent(false, mostLookedAt);
   const settled = fresh.length === 0 ? [] : await frequent(true, settledSent);
   for (let start = 0; start < fresh.length; start += freshSent) {
@@ -34,12 +35,12 @@ export async function mergeThemes({ store, log }: MergeDeps, { job, provider, si
     if (settled.length + names.length > 1) {
       const merges = await decide({ settled, fresh: names }, { provider, signal, log });
       if (!merges) return;
-      await store.mergeThemes(job, { merges, settled: names });
+      await pastOutages(() => store.mergeThemes(job, { merges, settled: names }));
       const moved = new Set(merges.map(({ name }) => name));
       settled.push(...names.filter((name) => !moved.has(name)).slice(0, settledSent - settled.length));
     }
   }
-  await store.settleThemes(job);
+  await pastOutages(() => store.settleThemes(job));
 }
 
 async function decide(names: { settled: readonly string[]; fresh: readonly string[] }, { provider, signal, log }: { provider: Provider; signal: AbortSignal; log: MergeDeps['log'] }) {
