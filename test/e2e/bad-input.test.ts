@@ -57,6 +57,19 @@ describe('bad input', () => {
     assert.ok(performance.now() - startedAt < 5000);
   });
 
+  it('refuses questions that are wider than a survey’s answers may be, whole', async () => {
+    const survey = await admin.create('/surveys', { title: 'Wide' });
+    const texts = (count: number) => Array.from({ length: count }, (_, n) => ({ text: `${n}` }));
+    const grid = { type: 'MATRIX', text: 'Everything', options: texts(200), settings: { rows: texts(200), multiple: true } };
+    const reply = await admin.call('POST', `/surveys/${survey.id}/questions`, { body: grid });
+    assert.deepEqual([reply.status, reply.body.code], [400, 'VALIDATION_ERROR']);
+    assert.match(reply.body.details[0].message, /2600 places .* 1000/);
+    assert.deepEqual((await admin.get(`/surveys/${survey.id}`)).questions, []);
+    const question = await admin.create(`/surveys/${survey.id}/questions`, { ...grid, settings: { rows: texts(70), multiple: true } });
+    assert.equal((await admin.call('PUT', `/surveys/questions/${question.id}`, { body: { settings: { rows: texts(80) } } })).status, 400);
+    assert.equal((await admin.get(`/surveys/${survey.id}`)).questions[0].settings.rows.length, 70);
+  });
+
   it('refuses a body over the limit, announced or not, and closes', async () => {
     const body = `{"answers":[],"respondent":"${'x'.repeat(256 * 1024)}"}`;
     await refused(body, 413, 'PAYLOAD_TOO_LARGE');

@@ -1,4 +1,5 @@
 import { registry } from '../../domain/questions/registry.ts';
+import { codePositionsAtMost } from '../../domain/slots.ts';
 import { questionTypeNames, type QuestionTypeName } from '../../domain/questions/type-names.ts';
 import type { OptionSource } from '../../domain/questions/contract.ts';
 import { problemTable } from '../../errors.ts';
@@ -91,7 +92,9 @@ const questionNotes = [
   'A scale whose `step` does not divide it ends at its last step: 0 to 10 in steps of 3 ends at 9.',
   '`maxSelections` and `maxRanked` may exceed the number of options; `minSelections` may not, and is at least 1 where it is given.',
   'A LIKERT_SCALE may have any number of options from one; without any it gets `strongly-disagree`, `disagree`, `neutral`, `agree` and `strongly-agree`, labelled in English.',
-  'A survey has at most 500 questions, a question 200 options and 200 rows. The “other” text of a choice has at most 500 characters.',
+  'A survey has at most 500 questions, a question 200 options and 200 rows.',
+  `A survey has ${codePositionsAtMost} places for answers. A question takes one; a MATRIX one for each row (with \`multiple\` one for each row and 16 columns), CHECKBOXES one for 16 options, RANKING one for each option. Questions, options and rows that were deleted keep theirs. What does not fit is a VALIDATION_ERROR.`,
+  'The “other” text of a choice has at most 500 characters.',
   'When a question is made, a setting that is not wanted is left out; null puts one back to its default only when a question is changed.',
   'The options of YES_NO may be worded otherwise, but keep the values `yes` and `no`.',
   'The `distribution` of a RATING_SCALE has each step, that of a SLIDER of more than 20 steps 20 equal bins of the scale, `low` up to but not including `high`. Of more than 10,000 points both have bins.',

@@ -86,7 +86,7 @@ export function createClickHouse({ urls, log, patience = {} }: ClickHouseOptions
         for await (const piece of stream) pieces.push(piece);
         return pieces;
       }),
-    command: (sql, { timeoutMs = changeTimeoutMs } = {}) => attempt(timeoutMs, async ({ client }, { signal }) => void (await client.command({ query: sql, abort_signal: signal }))),
+    command: (sql, { timeoutMs = changeTimeoutMs } = {}) => attempt(timeoutMs, async ({ client }, { signal }) => void (await client.command({ query: sql, abort_signal: signal, clickhouse_settings: readBeforeParsing }))),
     insert: (sql, body, { timeoutMs = changeTimeoutMs } = {}) =>
       attempt(timeoutMs, async ({ client }, { signal }) => {
         const { stream } = await client.exec({ query: sql, values: Readable.from(body, { objectMode: false }), abort_signal: signal });

@@ -1,6 +1,6 @@
 import type { ClickHouse } from './client.ts';
 import { text } from './query/literals.ts';
-import { tablesToChange, type Placement } from './placement.ts';
+import { storageTable, tablesToChange, type Placement } from './placement.ts';
 
 /**
  * The columns c0, c1, … of `responses`: one per code position. They are added in steps as surveys grow; a position that has no column
@@ -15,6 +15,11 @@ export interface CodeColumns {
 
 /** Columns are added this many at a time; the schema begins with as many. */
 export const codeColumnStep = 64;
+
+/** A statement that adds more may be longer than a server reads. */
+const addedAtOnce = 512;
+/** Uncompressed. ClickHouse's own bound for parts of a file a column, over the columns that the table begins with. */
+const bytesOfFile = 160 * 1024;
 
 export function createCodeColumns(clickhouse: ClickHouse, placement: Placement = {}): CodeColumns {
   let known = codeColumnStep;
@@ -31,9 +36,13 @@ export function createCodeColumns(clickhouse: ClickHouse, placement: Placement =
     async ensure(count) {
       const present = await existing(count);
       if (count <= present) return;
-      const additions = codeColumnDefinitions(present, Math.ceil(count / codeColumnStep) * codeColumnStep).map((column) => `ADD COLUMN IF NOT EXISTS ${column}`);
-      for (const table of tablesToChange(clickhouse, placement)) await clickhouse.command(`ALTER TABLE ${table} ${additions.join(', ')}`);
-      await existing(count);
+      const wanted = Math.ceil(count / codeColumnStep) * codeColumnStep;
+      for (let from = present; from < wanted; from += addedAtOnce) {
+        const additions = codeColumnDefinitions(from, Math.min(wanted, from + addedAtOnce)).map((column) => `ADD COLUMN IF NOT EXISTS ${column}`);
+        for (const table of tablesToChange(clickhouse, placement)) await clickhouse.command(`ALTER TABLE ${table} ${additions.join(', ')}`);
+      }
+      // Otherwise each insert would write, and sync, thousands of nearly empty files, and merges run out of descriptors.
+      await clickhouse.command(`ALTER TABLE ${storageTable(clickhouse, placement)} MODIFY SETTING min_bytes_for_wide_part = ${bytesOfFile * (await existing(count))}`);
     },
   };
 }

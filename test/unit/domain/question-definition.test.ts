@@ -185,4 +185,17 @@ describe('changing a question that has answers', () => {
     const second = allocateSlots(retyped.question, first.counts);
     assert.deepEqual([Object.values(first.slots.codes), Object.values(second.slots.codes)], [[0], [1]]);
   });
+
+  it('takes no more of a survey’s places than it has, and says how many are missing', () => {
+    const grid = (rows: number) => define({ type: 'MATRIX', text: 'q', options: [{ text: 'a' }], settings: { rows: Array.from({ length: rows }, (_, n) => ({ text: `row ${n}` })) } });
+    const counts = (codes: number) => ({ codes, numbers: 0, texts: 0 });
+    assert.equal(allocateSlots(grid(100), counts(900)).counts.codes, 1000);
+    assert.throws(() => allocateSlots(grid(101), counts(900)), { code: 'VALIDATION_ERROR', details: [{ path: '', message: 'takes 101 places in the survey’s answers, which has 100 of 1000 left: fewer rows or options, or a survey of its own' }] });
+  });
+
+  it('leaves a survey that had more places before as it is, where nothing new is needed', () => {
+    const placed = { ...question, slots: allocateSlots(question, { codes: 0, numbers: 0, texts: 0 }).slots };
+    const counts = { codes: 4500, numbers: 0, texts: 0 };
+    assert.deepEqual(allocateSlots(placed, counts), { slots: placed.slots, counts });
+  });
 });
