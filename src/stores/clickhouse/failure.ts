@@ -19,6 +19,9 @@ const busyTypes = new Set([
   'ABORTED', 'QUERY_WAS_CANCELLED', 'QUERY_WAS_CANCELLED_BY_CLIENT', 'UNFINISHED', 'DEADLOCK_AVOIDED', 'ASYNC_LOAD_CANCELED', 'THREAD_WAS_CANCELED',
 ]);
 
+/** It has not got the memory for it now: with fewer rows at once it may. */
+const shortTypes = new Set(['MEMORY_LIMIT_EXCEEDED', 'CANNOT_ALLOCATE_MEMORY', 'MEMORY_RESERVATION_KILLED', 'MEMORY_RESERVATION_FAILED']);
+
 /** The sent rows themselves are at fault: text that is not the format, or values that a column cannot hold. */
 const unreadableTypes = new Set([
   'CANNOT_PARSE_TEXT', 'CANNOT_PARSE_ESCAPE_SEQUENCE', 'CANNOT_PARSE_QUOTED_STRING', 'CANNOT_PARSE_INPUT_ASSERTION_FAILED', 'CANNOT_PARSE_NUMBER', 'CANNOT_PARSE_DATE',
@@ -42,4 +45,9 @@ export function asProblem(error: unknown): unknown {
 /** Whether sending the same rows again can never succeed. */
 export function isUnreadable(error: unknown): boolean {
   return error instanceof ClickHouseError && unreadableTypes.has(error.type ?? '');
+}
+
+/** Whether the server lacked memory, as a caller sees it. */
+export function isShortOfMemory(error: unknown): boolean {
+  return error instanceof Problem && error.cause instanceof ClickHouseError && shortTypes.has(error.cause.type ?? '');
 }

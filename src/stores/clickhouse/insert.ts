@@ -1,7 +1,7 @@
 import { Problem } from '../../errors.ts';
 import type { ClickHouse } from './client.ts';
 import type { CodeColumns } from './code-columns.ts';
-import { isUnreadable } from './failure.ts';
+import { isShortOfMemory, isUnreadable } from './failure.ts';
 import type { Placement } from './placement.ts';
 import { text, whole } from './query/literals.ts';
 
@@ -19,8 +19,8 @@ export type InsertOutcome =
   | { kind: 'stored' }
   /** the rows themselves cannot be read: sending them again is no use */
   | { kind: 'refused'; reason: string }
-  /** the store is away or busy; the batch may have been stored all the same */
-  | { kind: 'retry'; reason: string };
+  /** the store is away or busy; the batch may have been stored all the same. `isTooLarge`: it lacks the memory for so many rows at once */
+  | { kind: 'retry'; reason: string; isTooLarge?: boolean };
 
 const insertTimeoutMs = 60_000;
 /** A token names one block: a batch must not be cut into two. */
@@ -38,13 +38,21 @@ export function createInsert(clickhouse: ClickHouse, columns: CodeColumns, { clu
     try {
       await columns.ensure(batch.codeColumns);
       const body = Buffer.isBuffer(batch.lines) ? [batch.lines] : withNewlines(batch.lines);
-      await clickhouse.insert(`INSERT INTO ${clickhouse.table('responses')} SETTINGS ${settings.join(', ')} FORMAT JSONCompactEachRow`, body, { timeoutMs: insertTimeoutMs });
+      await clickhouse.insert(`INSERT INTO ${clickhouse.table('responses')} (${columnList(batch.codeColumns)}) SETTINGS ${settings.join(', ')} FORMAT JSONCompactEachRow`, body, { timeoutMs: insertTimeoutMs });
       return { kind: 'stored' };
     } catch (error) {
       if (isUnreadable(error)) return { kind: 'refused', reason: reasonOf(error) };
-      return { kind: 'retry', reason: reasonOf(error) };
+      return { kind: 'retry', reason: reasonOf(error), ...(isShortOfMemory(error) && { isTooLarge: true }) };
     }
   };
+}
+
+const headColumns =
+  'survey_id, response_id, submitted_at, version, is_deleted, survey_version, is_complete, completed_at, duration_ms, language, respondent, metadata, numbers, texts';
+
+/** Only the code columns that the rows may use: of the others, which wide surveys have left, no row is looked at one by one. */
+function columnList(codeColumns: number): string {
+  return [headColumns, ...Array.from({ length: codeColumns }, (_, slot) => `c${slot}`)].join(', ');
 }
 
 const newline = Buffer.from('\n');

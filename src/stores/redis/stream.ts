@@ -35,6 +35,8 @@ export interface Manifest {
   codeColumns: number;
   digest: string;
   token: string;
+  /** Tokens of what was too large for the response store's memory, and is sent as two halves with tokens of their own. */
+  halved?: readonly string[];
 }
 
 export interface Ownership {

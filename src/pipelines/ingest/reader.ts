@@ -1,0 +1,80 @@
+import type { Shard } from '../../stores/redis/shards.ts';
+import { UnknownEntry, type Manifest, type Stream, type StreamEntry } from '../../stores/redis/stream.ts';
+import { describe } from './batch.ts';
+
+/** A batch is full with any of these. */
+const rowsWanted = 20_000;
+const bytesWanted = 16 * 1024 * 1024;
+/** Rows × code positions: each is looked at, whether there is anything at it or not. */
+const cellsWanted = 4_000_000;
+
+const firstRead = 4;
+const mostRead = 256;
+/** What one reply of the store should weigh: it must come before the call's bound, and others wait behind it. */
+const bytesRead = 2 * 1024 * 1024;
+
+export interface BatchReader {
+  /** The next batch: whole entries, until one of the bounds is met. `isFull`: there may be more at once. */
+  next(after: string): Promise<{ entries: StreamEntry[]; isFull: boolean }>;
+  /** The batch that a manifest names, as it was: a difference means that the stream was tampered with. */
+  again(manifest: Manifest): Promise<StreamEntry[]>;
+}
+
+/**
+ * Reads a shard's stream. An entry holds anything from one short row to megabytes, and how many come at once follows from those before: at
+ * most twice as many as last time, and half as many after a read that failed, as it may have been too long for its time.
+ */
+export function createBatchReader(stream: Pick<Stream, 'readAfter' | 'readRange'>, shard: Shard): BatchReader {
+  let count = firstRead;
+
+  const read = async (ask: (count: number) => Promise<StreamEntry[]>): Promise<{ entries: StreamEntry[]; isEnd: boolean }> => {
+    const asked = count;
+    try {
+      const entries = await ask(asked);
+      const bytes = entries.reduce((sum, entry) => sum + entry.rows.length, 1);
+      if (entries.length > 0) count = between(1, Math.floor((entries.length * bytesRead) / bytes), Math.min(mostRead, asked * 2));
+      return { entries, isEnd: entries.length < asked };
+    } catch (error) {
+      if (!(error instanceof UnknownEntry)) count = Math.max(1, asked >> 1);
+      throw error;
+    }
+  };
+
+  return {
+    async next(after) {
+      const batch: StreamEntry[] = [];
+      let [rows, bytes, codes, last] = [0, 0, 0, after];
+      for (;;) {
+        // What was read before a failure is a batch: to begin with it once more would lead to the same read.
+        const found = await read((most) => stream.readAfter(shard, last, most)).catch((error: unknown) => ({ error }));
+        if ('error' in found && batch.length === 0) throw found.error;
+        if ('error' in found) return { entries: batch, isFull: true };
+        const { entries, isEnd } = found;
+        for (const entry of entries) {
+          codes = Math.max(codes, entry.codeColumns);
+          if (batch.length > 0 && (rows + entry.count) * codes > cellsWanted) return { entries: batch, isFull: true };
+          batch.push(entry);
+          rows += entry.count;
+          bytes += entry.rows.length;
+          last = entry.id;
+          if (rows >= rowsWanted || bytes >= bytesWanted) return { entries: batch, isFull: true };
+        }
+        if (isEnd) return { entries: batch, isFull: false };
+      }
+    },
+    async again(manifest) {
+      const found: StreamEntry[] = [];
+      let from = manifest.from;
+      while (found.length <= manifest.entries) {
+        const { entries, isEnd } = await read((most) => stream.readRange(shard, from, manifest.to, most));
+        found.push(...entries);
+        from = `(${found.at(-1)?.id ?? manifest.to}`;
+        if (isEnd) break;
+      }
+      if (describe(shard, found).digest !== manifest.digest) throw new Error(`the stream no longer holds batch ${manifest.from}…${manifest.to} as it was`);
+      return found;
+    },
+  };
+}
+
+const between = (least: number, value: number, most: number): number => Math.max(least, Math.min(value, most));

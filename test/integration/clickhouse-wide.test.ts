@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '../../src/ids.ts';
+import { openResponseDatabase, responseLine, type ResponseDatabase } from '../support/response-database.ts';
+
+let database: ResponseDatabase;
+before(async () => {
+  database = await openResponseDatabase();
+});
+after(() => database.close());
+
+test('a survey of a thousand code positions is stored in few files, beside surveys of a few', async () => {
+  const { clickhouse, responses, store } = database;
+  const [wide, narrow] = [newId(), newId()];
+  const codes = Array.from({ length: 1000 }, (_, slot) => (slot % 7) + 1);
+  assert.deepEqual(await store([responseLine({ surveyId: wide, codes })], { codeColumns: 1000 }), { kind: 'stored' });
+  // More than the ten megabytes from which on ClickHouse writes a file, or two, for every column.
+  assert.deepEqual(await store(Array.from({ length: 6000 }, () => responseLine({ surveyId: narrow, codes: [3] })), { codeColumns: 1 }), { kind: 'stored' });
+  const parts = await clickhouse.select<[string, number]>(`SELECT part_type, max(rows) FROM system.parts WHERE database = '${clickhouse.database}' AND table = 'responses' AND active GROUP BY part_type`);
+  assert.deepEqual(parts.map(([type]) => type), ['Compact']);
+  assert.ok((parts[0]?.[1] ?? 0) >= 6000);
+  assert.deepEqual((await responses.list({ surveyId: wide, limit: 1, codeColumns: 1000 })).records[0]?.row.codes, codes);
+  assert.deepEqual((await responses.list({ surveyId: narrow, limit: 1, codeColumns: 2 })).records[0]?.row.codes, [3, 0]);
+});

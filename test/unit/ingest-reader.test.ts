@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { describe as manifestOf } from '../../src/pipelines/ingest/batch.ts';
+import { createBatchReader } from '../../src/pipelines/ingest/reader.ts';
+import { isAtOrAfter, type StreamEntry } from '../../src/stores/redis/stream.ts';
+
+const shard = { index: 0, stream: 's', prefix: 'p' };
+const mega = 1024 * 1024;
+
+/** A stream whose replies come in time only up to so many bytes. */
+function streamOf(sizes: readonly number[], bytesInTime = Infinity) {
+  const entries: StreamEntry[] = sizes.map((bytes, n) => ({ id: `${n + 1}-0`, count: 1, codeColumns: 1, surveyIds: [], filled: [], rows: Buffer.alloc(bytes, 120) }));
+  const reads: number[] = [];
+  const reply = async (found: StreamEntry[]): Promise<StreamEntry[]> => {
+    const bytes = found.reduce((sum, entry) => sum + entry.rows.length, 0);
+    reads.push(bytes);
+    if (bytes > bytesInTime) throw new Error('Command timed out');
+    return found;
+  };
+  return {
+    entries, reads,
+    readAfter: (_: unknown, id: string, count: number) => reply(entries.filter((entry) => entry.id !== id && isAtOrAfter(entry.id, id)).slice(0, count)),
+    readRange: (_: unknown, from: string, to: string, count: number) =>
+      reply(entries.filter((entry) => (from.startsWith('(') ? entry.id !== from.slice(1) && isAtOrAfter(entry.id, from.slice(1)) : isAtOrAfter(entry.id, from)) && isAtOrAfter(to, entry.id)).slice(0, count)),
+  };
+}
+
+/** Every batch until the end; a read that fails is tried again, as the ingest does. */
+async function readAll(stream: ReturnType<typeof streamOf>) {
+  const reader = createBatchReader(stream, shard);
+  const batches: StreamEntry[][] = [];
+  let [after, failures] = ['0-0', 0];
+  for (;;) {
+    try {
+      const { entries } = await reader.next(after);
+      if (entries.length === 0) return { batches, failures };
+      batches.push(entries);
+      after = entries.at(-1)?.id ?? after;
+    } catch (error) {
+      failures += 1;
+      if (failures > 20) throw error;
+    }
+  }
+}
+
+describe('reading batches of a stream', () => {
+  it('comes through a backlog of large entries, however little comes in time', async () => {
+    for (const bytesInTime of [4 * mega, 9 * mega]) {
+      const stream = streamOf([...Array.from({ length: 300 }, () => 1000), ...Array.from({ length: 20 }, () => 4 * mega)], bytesInTime);
+      const { batches, failures } = await readAll(stream);
+      assert.deepEqual(batches.flat().map(({ id }) => id), stream.entries.map(({ id }) => id));
+      assert.ok(failures <= 10, `${failures} reads failed`);
+    }
+  });
+
+  it('asks for no more than some megabytes at once when entries are large, and for many when they are small', async () => {
+    const large = streamOf(Array.from({ length: 40 }, () => mega));
+    await readAll(large);
+    assert.ok(Math.max(...large.reads) <= 4 * mega, large.reads.join(', '));
+    const small = streamOf(Array.from({ length: 5000 }, () => 300));
+    await readAll(small);
+    assert.ok(small.reads.length < 40, `${small.reads.length} reads of 5000 entries`);
+  });
+
+  it('reads a batch again as it was, in pieces, and says when it is another', async () => {
+    const stream = streamOf(Array.from({ length: 30 }, () => mega), 8 * mega);
+    const manifest = manifestOf(shard, stream.entries.slice(3, 20));
+    assert.deepEqual((await createBatchReader(stream, shard).again(manifest)).map(({ id }) => id), stream.entries.slice(3, 20).map(({ id }) => id));
+    stream.entries.splice(10, 1);
+    await assert.rejects(createBatchReader(stream, shard).again(manifest), /no longer holds batch 4-0…20-0 as it was/);
+  });
+});
