@@ -167,6 +167,17 @@ test('one number has no deviation and one bin', async () => {
   assert.deepEqual(await moments([-2.5]), { count: 1, average: -2.5, median: -2.5, standardDeviation: null, min: -2.5, max: -2.5, bins: [{ low: -2.5, high: -2.5, count: 1 }] });
 });
 
+test('the mean keeps the digits of small numbers between great ones that cancel each other out, and of many', async () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  assert.equal((await moments([most, 0.1, -most])).average, 0.1 / 3);
+  const cancelling = Array.from({ length: 3000 }, (_, index) => [most, 0.25, -most][(index * 7) % 3] ?? 0);
+  assert.equal((await moments(cancelling)).average, 0.25 / 3);
+  assert.equal((await moments([-most, -0.5, 0.5, 1e-3, most - 1])).average, -0.999 / 5);
+  // Their sum is far beyond what 64 bits hold.
+  assert.equal((await moments(Array.from({ length: 1500 }, () => most))).average, most);
+  assert.ok(Math.abs(((await moments(Array.from({ length: 20_000 }, () => 0.1))).average ?? 0) - 0.1) < 1e-16);
+});
+
 test('equal numbers share one bin', async () => {
   const found = await moments([7, 7, 7]);
   assert.deepEqual([found.standardDeviation, found.bins], [0, [{ low: 7, high: 7, count: 3 }]]);

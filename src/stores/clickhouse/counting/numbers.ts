@@ -23,7 +23,7 @@ export function momentScan(requests: readonly NumberRequest[], columnOf: ColumnO
     const { scale } = request;
     const [value, present] = [valueOf(request), `${columnOf(request.presence)} != 0`];
     return [
-      `toFloat64(countIf(${present}))`, `avgIf(${value}, ${present})`, `quantileExactInclusiveIf(0.5)(${value}, ${present})`,
+      `toFloat64(countIf(${present}))`, meanOf(value, present), `quantileExactInclusiveIf(0.5)(${value}, ${present})`,
       `stddevSampStableIf(${value}, ${present})`, `minIf(${value}, ${present})`, `maxIf(${value}, ${present})`,
       ...(scale ? [scale.min, scale.lastPoint].map((end) => `toFloat64(countIf(${present} AND ${value} = ${double(end)}))`) : ['0.', '0.']),
     ];
@@ -82,5 +82,12 @@ export function collectBins({ max, count, edges, rows }: { max: number; count: n
   const counts = new Map(rows.map(([low, amount]) => [low, amount ?? 0]));
   return edges.map((low, index) => ({ low, high: edges[index + 1] ?? max, count: counts.get(low) ?? 0 }));
 }
+
+/**
+ * Adds whole parts as whole numbers and the rest with compensation, so that small numbers keep their digits between great ones that
+ * cancel each other out, where a plain average gives 0. Whole parts fit into 64 bits: no answer is past 2^53 − 1.
+ */
+const meanOf = (value: string, present: string): string =>
+  `(toFloat64(sumIf(toInt128(toInt64(${value})), ${present})) + sumKahanIf(${value} - trunc(${value}), ${present})) / countIf(${present})`;
 
 const valueOf = ({ slot }: NumberRequest): string => `numbers[${whole(slot + 1)}]`;
