@@ -50,10 +50,12 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   return {
     actors, submit, now, reading, uploads, erasing,
     /** Hears of changes that other processes make. */
-    listen: () =>
-      messages.subscribe(surveyChannel, ({ surveyId, revision }) => {
+    listen: () => {
+      messages.onGap(actors.doubt);
+      return messages.subscribe(surveyChannel, ({ surveyId, revision }) => {
         if (typeof surveyId === 'string' && typeof revision === 'number') actors.heard(surveyId, revision);
-      }),
+      });
+    },
     /** Tells of every survey that was changed or deleted, by whatever process. News may be lost. */
     onSurveyChanged: (tell: (surveyId: string) => void) =>
       messages.subscribe(surveyChannel, ({ surveyId }) => {

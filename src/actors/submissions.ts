@@ -140,9 +140,12 @@ async function conclude(deps: SubmissionsDeps, trial: Trial, { held, plan, resul
     case 'STALE':
       await refresh(deps, held);
       return 'again';
-    case 'UNKNOWN':
-      await deps.actors.announce(held.survey);
+    case 'UNKNOWN': {
+      // The intake has forgotten the survey; or it was deleted, and this process has not heard of that.
+      const fresh = await deps.actors.sync(held.survey.id);
+      if (fresh) await deps.actors.announce(fresh.survey);
       return 'again';
+    }
     case 'CHANGED':
       return 'again';
   }

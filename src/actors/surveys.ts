@@ -6,6 +6,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Intake } from '../stores/redis/intake.ts';
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
 import { createAnonymity } from './anonymity.ts';
+import { createFreshLoads } from './fresh-loads.ts';
 import { moveSurvey } from './lifecycle.ts';
 import { packSurvey, unpackSurvey, type PackedSurvey } from './packed-survey.ts';
 import { contextOf, stateOf, surveyMachine, type SurveyEvent } from './survey-machine.ts';
@@ -38,6 +39,9 @@ interface Slot {
   revision: number;
   timer: NodeJS.Timeout | undefined;
   usedAtMs: number;
+  /** News of it may have been lost: what is held is used, and read again meanwhile. */
+  isDoubtful?: boolean;
+  askedAtMs?: number;
 }
 
 const packAfterMs = 20_000;
@@ -46,6 +50,8 @@ const sweepMs = 1000;
 /** Packing one takes about a tenth of a millisecond, in which nothing else can be answered. */
 const packedAtOnce = 20;
 const unknownMs = 1000;
+/** Between two tries to read a survey again of which news may have been lost. */
+const doubtMs = 1000;
 /** Timers do not hear of it when the clock is set, so a date is reached in steps. */
 const longestTimerMs = 5000;
 
@@ -56,7 +62,6 @@ const longestTimerMs = 5000;
 export function createSurveyActors(deps: SurveyActorsDeps) {
   const { monotonicMs = () => performance.now() } = deps;
   const slots = new Map<string, Slot>();
-  const loading = new Map<string, Promise<HeldSurvey | undefined>>();
   const unknownUntil = new Map<string, number>();
 
   const stop = (slot: Slot) => {
@@ -87,7 +92,10 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
 
   const hold = (survey: SurveyWithQuestions): HeldSurvey => {
     const known = slots.get(survey.id);
-    if (known && known.revision > survey.revision) return use(known);
+    if (known && known.revision > survey.revision) {
+      known.isDoubtful = false;
+      return use(known);
+    }
     if (known) stop(known);
     const held = wake(survey);
     const slot: Slot = { held, packed: '', revision: survey.revision, timer: undefined, usedAtMs: monotonicMs() };
@@ -129,13 +137,20 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     return undefined;
   };
 
-  /** Reads the row again; calls that come while it is being read share the answer. */
-  const sync = (surveyId: string): Promise<HeldSurvey | undefined> => {
-    const known = loading.get(surveyId);
-    if (known) return known;
-    const work = load(surveyId).finally(() => loading.delete(surveyId));
-    loading.set(surveyId, work);
-    return work;
+  const loads = createFreshLoads(load);
+  /** Reads the row again. */
+  const sync = loads.fresh;
+
+  /** The survey if this process holds it. */
+  const peek = (surveyId: string): HeldSurvey | undefined => {
+    const slot = slots.get(surveyId);
+    if (!slot) return undefined;
+    const held = use(slot);
+    if (slot.isDoubtful === true && slot.usedAtMs - (slot.askedAtMs ?? -doubtMs) >= doubtMs) {
+      slot.askedAtMs = slot.usedAtMs;
+      void sync(surveyId).catch((error: unknown) => deps.log.debug({ err: error, surveyId }, 'a survey could not be read again; it will be when it is asked for'));
+    }
+    return held;
   };
 
   /** Writes the survey's present revision to the intake. Counts are only asked for when the intake may not know the survey. */
@@ -193,16 +208,13 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
 
   return {
     /** The survey's actor if this process holds it. */
-    peek: (surveyId: string): HeldSurvey | undefined => {
-      const slot = slots.get(surveyId);
-      return slot && use(slot);
-    },
+    peek,
     /** The survey's actor, started if need be; undefined when there is no such survey. */
     lookUp: async (surveyId: string): Promise<HeldSurvey | undefined> => {
-      const slot = slots.get(surveyId);
-      if (slot) return use(slot);
+      const held = peek(surveyId);
+      if (held) return held;
       if ((unknownUntil.get(surveyId) ?? 0) > monotonicMs()) return undefined;
-      return sync(surveyId);
+      return loads.shared(surveyId);
     },
     sync,
     announce,
@@ -216,7 +228,12 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     /** Another process says that there is a newer revision. */
     heard: (surveyId: string, revision: number): void => {
       const slot = slots.get(surveyId);
-      if (slot && slot.revision < revision) void sync(surveyId).catch(() => drop(surveyId));
+      // What is being read at the moment may be of before.
+      if (loads.isLoading(surveyId) || (slot && slot.revision < revision)) void sync(surveyId).catch(() => drop(surveyId));
+    },
+    /** News may have been lost: every survey is read again when it is asked for next. */
+    doubt: (): void => {
+      for (const slot of slots.values()) slot.isDoubtful = true;
     },
     forget: drop,
     setStatus: (surveyId: string, status: SurveyStatus, by: 'update' | 'publish', edit?: (current: SurveyWithQuestions) => SurveyWithQuestions) =>

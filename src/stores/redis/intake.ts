@@ -115,7 +115,11 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
       await guarded(redis.hset(key, 'rev', Number.MAX_SAFE_INTEGER));
     },
 
-    forget: async (surveyId: string): Promise<void> => void (await guarded(redis.del(surveyKey(shards.of(surveyId), surveyId)))),
+    /** Nothing is left of a deleted survey but, for a while, that no revision of it is in force: somebody may not have heard of its end. */
+    forget: async (surveyId: string): Promise<void> => {
+      const key = surveyKey(shards.of(surveyId), surveyId);
+      await guarded(redis.multi().del(key).hset(key, 'rev', Number.MAX_SAFE_INTEGER).expire(key, memorySeconds).exec());
+    },
   };
 }
 

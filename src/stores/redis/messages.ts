@@ -5,10 +5,19 @@ import type { Log } from '../../log.ts';
 export interface Messages {
   publish(channel: string, message: Readonly<Record<string, unknown>>): void;
   subscribe(channel: string, listener: (message: Record<string, unknown>) => void): Promise<void>;
+  /** Tells, once messages come in again, that some may have been lost. */
+  onGap(tell: () => void): void;
 }
 
 export function createMessages({ sender, listener, log }: { sender: Redis; listener: Redis; log: Log }): Messages {
   const listeners = new Map<string, ((message: Record<string, unknown>) => void)[]>();
+  const gapListeners: (() => void)[] = [];
+  // The client subscribes again by itself before it says so; the answer to one more subscription comes when it is done.
+  listener.on('ready', () => {
+    const [channel] = listeners.keys();
+    if (channel === undefined) return;
+    void listener.subscribe(channel).then(() => gapListeners.forEach((tell) => tell()), (error: unknown) => log.debug({ err: error }, 'messages do not come in yet'));
+  });
   listener.on('message', (channel: string, text: string) => {
     try {
       const message = JSON.parse(text) as Record<string, unknown>;
@@ -25,5 +34,6 @@ export function createMessages({ sender, listener, log }: { sender: Redis; liste
       listeners.set(channel, [tell]);
       await listener.subscribe(channel);
     },
+    onGap: (tell) => void gapListeners.push(tell),
   };
 }
