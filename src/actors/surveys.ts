@@ -20,7 +20,7 @@ export interface HeldSurvey {
 
 export interface SurveyActorsDeps {
   surveys: Pick<SurveyStore, 'load' | 'change'>;
-  intake: Pick<Intake, 'announce' | 'counts' | 'close'>;
+  intake: Pick<Intake, 'announce' | 'counts' | 'filledAt' | 'close'>;
   /** Counts from the response store, for an intake that has forgotten a survey. */
   countResponses(surveyId: string): Promise<{ total: number; complete: number }>;
   /** Tells the other processes that a survey has a new revision. */
@@ -176,17 +176,37 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
 
   const move = async (surveyId: string, event: SurveyEvent, edit: (current: SurveyWithQuestions) => SurveyWithQuestions = (current) => current): Promise<SurveyWithQuestions> => {
     const counts = await deps.intake.counts(surveyId).catch(() => undefined);
+    const filledAt = event.type === 'QUOTA_FILLED' ? await deps.intake.filledAt(surveyId).catch(() => undefined) : undefined;
     return saveWithAnonymity(surveyId, (current) => {
       const edited = edit(current);
       const isFull = edited.responseQuota !== null && counts !== undefined && counts.completed >= edited.responseQuota;
-      if (event.type === 'QUOTA_FILLED' && counts !== undefined && !isFull) return undefined;
+      // A response may have been deleted since: the last seat was taken all the same, and nobody has been let in under this revision after that.
+      const wasFilled = filledAt === current.revision;
+      if (event.type === 'QUOTA_FILLED' && counts !== undefined && !isFull && !wasFilled) return undefined;
       const nowMs = deps.now();
       const told = event.type === 'SET_STATUS' ? { ...event, isFull } : event;
       // A quota that is lowered to what there is has been reached; one that was reached before has been told of.
       const isFilledByEdit = event.type === 'TIME_CAME' && counts !== undefined && isFull && (current.responseQuota === null || counts.completed < current.responseQuota);
-      const result = moveSurvey(edited, isFilledByEdit ? [told, { type: 'QUOTA_FILLED' }] : [told], { nowMs, completed: counts?.completed ?? edited.responseQuota ?? 0 });
+      const result = moveSurvey(edited, isFilledByEdit ? [told, { type: 'QUOTA_FILLED' }] : [told], { nowMs, completed: (wasFilled ? undefined : counts?.completed) ?? edited.responseQuota ?? 0 });
       if (!result.isChanged && edited === current) return undefined;
       return { survey: result.survey, isWordingChanged: edited.title !== current.title || edited.description !== current.description, events: result.events };
+    });
+  };
+
+  /** Closes a survey whose last seat was taken just before the intake heard of its quota: it could not know that this was the last. */
+  const closeIfFull = async (survey: SurveyWithQuestions): Promise<SurveyWithQuestions> => {
+    const { id, responseQuota, status } = survey;
+    if (responseQuota === null || status !== 'ACTIVE') return survey;
+    const counts = await deps.intake.counts(id);
+    return counts && counts.completed >= responseQuota ? move(id, { type: 'QUOTA_FILLED' }) : survey;
+  };
+
+  /** What somebody asked for has been saved by then: should the rest fail, the outbox does it. */
+  const moveAndClose = async (...args: Parameters<typeof move>): Promise<SurveyWithQuestions> => {
+    const saved = await move(...args);
+    return closeIfFull(saved).catch((error: unknown) => {
+      deps.log.warn({ err: error, surveyId: saved.id }, 'whether a changed survey is full could not be seen; the outbox will look');
+      return saved;
     });
   };
 
@@ -237,9 +257,9 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     },
     forget: drop,
     setStatus: (surveyId: string, status: SurveyStatus, by: 'update' | 'publish', edit?: (current: SurveyWithQuestions) => SurveyWithQuestions) =>
-      move(surveyId, { type: 'SET_STATUS', status, by, isFull: false, nowMs: deps.now() }, edit),
+      moveAndClose(surveyId, { type: 'SET_STATUS', status, by, isFull: false, nowMs: deps.now() }, edit),
     /** Changes fields beside the status; a new end time may close the survey at once. */
-    edit: (surveyId: string, edit: (current: SurveyWithQuestions) => SurveyWithQuestions) => move(surveyId, { type: 'TIME_CAME', nowMs: deps.now() }, edit),
+    edit: (surveyId: string, edit: (current: SurveyWithQuestions) => SurveyWithQuestions) => moveAndClose(surveyId, { type: 'TIME_CAME', nowMs: deps.now() }, edit),
     /** The survey is gone from the control plane: nobody may submit from now on. */
     remove: async (surveyId: string): Promise<void> => {
       drop(surveyId);
@@ -247,6 +267,7 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
       deps.broadcast(surveyId, Number.MAX_SAFE_INTEGER);
     },
     timeCame: (surveyId: string) => move(surveyId, { type: 'TIME_CAME', nowMs: deps.now() }),
+    closeIfFull,
     quotaFilled: (surveyId: string) => move(surveyId, { type: 'QUOTA_FILLED' }),
     stop: (): void => {
       clearInterval(sweeper);

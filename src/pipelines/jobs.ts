@@ -82,7 +82,9 @@ function outboxHandlers({ stores, core }: JobsOptions, exportJobs: ExportJobs): 
     'survey.changed': [
       async ({ payload }) => {
         const held = await core.actors.sync(surveyIdOf(payload));
-        if (held) await core.actors.announce(held.survey);
+        if (!held) return;
+        await core.actors.announce(held.survey);
+        await core.actors.closeIfFull(held.survey);
       },
     ],
     'survey.deleted': [

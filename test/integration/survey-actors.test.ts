@@ -34,7 +34,7 @@ describe('surveys in memory beside the intake', () => {
     const row: { survey: SurveyWithQuestions | undefined } = { survey: { ...blankSurvey(), id: newId(), ...fields } };
     const given = row.survey ?? assert.fail();
     const events: string[] = [];
-    const world = { loads: 0, beforeLoad: async () => undefined as void, afterLoad: async () => undefined as void, beforeAnnounce: async () => undefined as void };
+    const world = { loads: 0, changes: Promise.resolve(given), beforeLoad: async () => undefined as void, afterLoad: async () => undefined as void, beforeAnnounce: async () => undefined as void };
     const actors = createSurveyActors({
       surveys: {
         load: async () => {
@@ -44,13 +44,15 @@ describe('surveys in memory beside the intake', () => {
           await world.afterLoad();
           return found;
         },
-        change: async (_id, decide) => {
-          const current = row.survey ?? assert.fail('deleted');
-          const change = await decide(current, undefined as never);
-          if (change) row.survey = { ...change.survey, revision: current.revision + 1 };
-          for (const { kind } of change?.events ?? []) events.push(kind);
-          return row.survey ?? assert.fail();
-        },
+        // One after the other, as a locked row lets them.
+        change: (_id, decide) =>
+          (world.changes = world.changes.then(async () => {
+            const current = row.survey ?? assert.fail('deleted');
+            const change = await decide(current, undefined as never);
+            if (change) row.survey = { ...change.survey, revision: current.revision + 1 };
+            for (const { kind } of change?.events ?? []) events.push(kind);
+            return row.survey ?? assert.fail();
+          })),
       },
       intake: { ...intake, announce: async (facts) => (await world.beforeAnnounce(), intake.announce(facts)) },
       countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, now: Date.now, log, metrics: { actorsHeld: () => undefined },
@@ -99,6 +101,38 @@ describe('surveys in memory beside the intake', () => {
     assert.equal(await intake.announce({ surveyId: id, revision: 5, quota: null, codePositions: 0, total: 0, completed: 0 }), false);
     await intake.remove({ surveyId: id, responseId: newId(), submittedAtMs: 1, isComplete: true, row: '["gone"]' });
     assert.equal(await intake.counts(id), undefined);
+  });
+
+  it('close when the last seat was taken, though a response was deleted before they heard of it', async () => {
+    const { id, row, events, actors, submit } = await holding({ responseQuota: 2 });
+    try {
+      assert.deepEqual([await submit(), await submit()], ['accepted', 'accepted']);
+      await intake.remove({ surveyId: id, responseId: newId(), submittedAtMs: 1, isComplete: true, row: '["gone"]' });
+      assert.equal(await submit(), 'QUOTA_REACHED');
+      await Promise.all([actors.quotaFilled(id), actors.quotaFilled(id)]);
+      assert.deepEqual([row.survey?.status, row.survey?.closedReason, events], ['CLOSED', 'QUOTA', ['quota.reached']]);
+      assert.equal((await actors.setStatus(id, 'ACTIVE', 'update')).status, 'ACTIVE');
+      await actors.quotaFilled(id);
+      assert.equal(row.survey?.status, 'ACTIVE', 'the old filling says nothing of the survey that was opened again');
+      assert.deepEqual([await submit(), await submit()], ['accepted', 'QUOTA_REACHED']);
+    } finally {
+      actors.stop();
+    }
+  });
+
+  it('close when the last seat under a lowered quota is taken before the intake hears of it', async () => {
+    const { id, row, events, world, actors, submit } = await holding({ responseQuota: 9 });
+    try {
+      assert.equal(await submit(), 'accepted');
+      world.beforeAnnounce = async () => {
+        world.beforeAnnounce = async () => undefined;
+        assert.equal(await submit(), 'accepted');
+      };
+      const saved = await actors.edit(id, (current) => ({ ...current, responseQuota: 2 }));
+      assert.deepEqual([saved.status, row.survey?.closedReason, events], ['CLOSED', 'QUOTA', ['quota.reached']]);
+    } finally {
+      actors.stop();
+    }
   });
 
   it('are read again for who hears of a change while they are being read', async () => {

@@ -101,6 +101,12 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
       return typeof total === 'string' ? { total: Number(total), completed: Number(completed) } : undefined;
     },
 
+    /** The revision under which the survey's quota was filled, if it was: seats that were given back since make no difference to that. */
+    filledAt: async (surveyId: string): Promise<number | undefined> => {
+      const [revision, isFilled] = await guarded(redis.hmget(surveyKey(shards.of(surveyId), surveyId), 'rev', 'filled'));
+      return isFilled === '1' ? Number(revision) : undefined;
+    },
+
     /** Appends a response's tombstone; false when it was deleted before. */
     remove: async ({ surveyId, responseId, submittedAtMs, isComplete, row }: Removal): Promise<boolean> => {
       const shard = shards.of(surveyId);
