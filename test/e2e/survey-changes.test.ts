@@ -35,6 +35,20 @@ describe('changing a survey that people have answered', () => {
     assert.equal((await admin.submit(copy.id, { answers: [{ questionId: copy.questions[0].id, numberValue: 1 }] })).status, 201, 'a copy begins anew');
   });
 
+  it('may be published before it has questions: what comes until then has no answers', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Empty' });
+    assert.deepEqual(await outcome('POST', `/surveys/${id}/publish`), [200, 'ACTIVE']);
+    const { body: { data: { responseId } } } = await admin.submit(id, { answers: [] });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'q', isRequired: true });
+    assert.equal((await admin.submit(id, { answers: [] })).status, 400);
+    assert.equal((await admin.submit(id, { answers: [{ questionId: question.id, textValue: 'yes' }] })).status, 201);
+    assert.deepEqual((await admin.get(`/responses/${responseId}`)).answers, []);
+    await eventually(async () => {
+      const { totalResponses, questionStats } = await admin.get(`/analytics/surveys/${id}`);
+      assert.deepEqual([totalResponses, questionStats[0].responseCount, questionStats[0].skippedCount], [2, 1, 1]);
+    });
+  });
+
   it('refuses to open after the end or while the quota is full, unless the same request changes that', async () => {
     const { id } = await admin.create('/surveys', { title: 'Ends', status: 'ACTIVE', responseQuota: 1 });
     await admin.put(`/surveys/${id}`, { endsAt: past() });

@@ -132,7 +132,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     }),
     route({
       method: 'POST', path: '/surveys/{id}/publish', tag: 'Surveys', summary: 'Publish a survey',
-      description: 'Opens the survey and announces survey.published whenever this changes the status to ACTIVE. 409 SURVEY_ENDED after `endsAt`, 409 QUOTA_REACHED while the quota is full.',
+      description: 'Opens the survey and announces survey.published whenever this changes the status to ACTIVE. A survey without questions may be published too: it takes submissions without answers, and questions can be added while it is open. 409 SURVEY_ENDED after `endsAt`, 409 QUOTA_REACHED while the quota is full.',
       access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', isBodyOptional: true,
       body: z.strictObject({ status: z.literal('ACTIVE', { error: 'only ACTIVE can be published' }).optional() }),
       reply: surveyWithQuestionsSchema, replyStatus: 200,
