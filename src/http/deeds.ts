@@ -71,10 +71,10 @@ export function withAudit(routes: readonly Route[], audit: Pick<Audit, 'record'>
     const { action, objectKind, read } = deed;
     const handle = async (call: Call): Promise<Outcome> => {
       const outcome = await entry.handle(call as Call<never, never>);
-      if (!isWhole(outcome)) return outcome;
+      if (!isDeed(outcome)) return outcome;
       const recorded = read(call, outcome.kind === 'json' ? (outcome.data as Record<string, unknown>) : {});
       if (!recorded) return outcome;
-      const details = { ...recorded.details, ...(deed === aiDeed && { call: `${entry.method} ${entry.path}` }) };
+      const details = { ...recorded.details, ...rangeOf(outcome), ...(deed === aiDeed && { call: `${entry.method} ${entry.path}` }) };
       await audit.record({ actor: call.principal, action, objectKind, ...recorded, details });
       return outcome;
     };
@@ -82,5 +82,10 @@ export function withAudit(routes: readonly Route[], audit: Pick<Audit, 'record'>
   });
 }
 
-/** A range of a file, or the news that nothing has changed, is no deed of its own. */
-const isWhole = (outcome: Outcome): boolean => outcome.kind === 'json' || (outcome.kind === 'stream' && outcome.status === 200);
+/** The news that nothing has changed is no deed. A part of a file is one: who asks for all parts has the file. */
+const isDeed = (outcome: Outcome): boolean => outcome.kind === 'json' || outcome.kind === 'stream';
+
+function rangeOf(outcome: Outcome): { range?: string } {
+  const range = outcome.kind === 'stream' && outcome.status === 206 ? outcome.headers.find(([name]) => name === 'content-range') : undefined;
+  return range ? { range: range[1] } : {};
+}

@@ -209,6 +209,17 @@ describe('API keys', () => {
     await admin.remove(`/api-keys/${key.id}`);
   });
 
+  it('that may only read end no key that may do more', async () => {
+    const { client } = await person('EDITOR');
+    const [reading, writing] = [await client.create('/api-keys', { name: 'reads', role: 'VIEWER' }), await client.create('/api-keys', { name: 'writes', role: 'EDITOR' })];
+    const reader = createClient(server, reading.key);
+    const refused = await reader.call('DELETE', `/api-keys/${writing.id}`);
+    assert.deepEqual([refused.status, refused.body.code], [403, 'FORBIDDEN']);
+    assert.equal((await createClient(server, writing.key).call('GET', '/auth/me')).status, 200);
+    await createClient(server, writing.key).remove(`/api-keys/${reading.id}`);
+    await client.remove(`/api-keys/${writing.id}`);
+  });
+
   it('have a limit of their own, which takes nothing from their user or from other keys', async () => {
     const { client } = await person('EDITOR');
     const [tight, other] = [await client.create('/api-keys', { name: 'tight', role: 'VIEWER', requestsPerMinute: 3 }), await client.create('/api-keys', { name: 'other', role: 'VIEWER', requestsPerMinute: 3 })];

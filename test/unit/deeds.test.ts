@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { assetPath } from '../../src/assets.ts';
 import { deedOf, deeds, withAudit } from '../../src/http/deeds.ts';
-import { ok, route, type Call } from '../../src/http/route.ts';
+import { ok, route, type Call, type Outcome } from '../../src/http/route.ts';
 import { auditActions, auditObjectKinds } from '../../src/stores/postgres/audit-actions.ts';
 import { everyRoute } from '../support/every-route.ts';
 import { z } from 'zod';
@@ -57,5 +57,17 @@ describe('the audit of calls', () => {
     isRefused = true;
     await assert.rejects(async () => put?.handle(call));
     assert.deepEqual(records, [{ actor: principal, action: 'survey.changed', objectKind: 'survey', objectId: 's', details: { fields: ['title', 'status'], status: 'PAUSED' } }]);
+  });
+
+  it('writes down who fetched a file, also part by part, and not who had it already', async () => {
+    const records: { details?: Record<string, unknown> }[] = [];
+    let outcome: Outcome = { kind: 'taken' };
+    const [download] = withAudit([
+      route({ method: 'GET', path: '/exports/{exportId}/download', tag: 'Exports', summary: 'x', access: { kind: 'user' }, limit: 'api', reply: z.object({}), replyStatus: 200, handle: async () => outcome }),
+    ], { record: async (record) => void records.push(record) });
+    const call = { params: { exportId: 'e' }, survey: { id: 's' }, principal: { userId: 'u', keyId: null } } as unknown as Call<never, never>;
+    const streamed = (status: 200 | 206, headers: [string, string][]): Outcome => ({ kind: 'stream', status, headers, source: (async function* () {})(), totalBytes: 0 });
+    for (outcome of [streamed(200, []), streamed(206, [['content-range', 'bytes 0-9/10']]), { kind: 'taken' } as const]) await download?.handle(call);
+    assert.deepEqual(records.map(({ details }) => details?.['range']), [undefined, 'bytes 0-9/10']);
   });
 });

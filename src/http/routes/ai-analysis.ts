@@ -75,8 +75,8 @@ function cancelRoute(deps: AiAnalysisRoutesDeps): Route {
     method: 'DELETE', path: '/ai/jobs/{jobId}', tag: 'AI', summary: 'Cancel work', description: 'What is over stays as it is. Findings up to here are kept.', access: { kind: 'user' }, limit: 'api',
     reply: jobSchema, replyStatus: 200,
     handle: async ({ params, principal }) => {
-      const { job, isOwn } = await permitted(deps, params['jobId'] ?? '', principal);
-      if (!isOwn) throw new Problem('FORBIDDEN');
+      const { job, mayCancel } = await permitted(deps, params['jobId'] ?? '', principal);
+      if (!mayCancel) throw new Problem('FORBIDDEN');
       await deps.store.cancel(job.id);
       const after = await deps.store.find(job.id);
       if (!after) throw notFound('job');
@@ -92,13 +92,15 @@ async function resultOf(deps: AiAnalysisRoutesDeps, job: AiJob, paging: { page: 
 }
 
 /** A job may be looked at by who may read its survey, and cancelled by who asked for it or may edit the survey; without a survey it is its owner's. */
-async function permitted({ store, access }: AiAnalysisRoutesDeps, jobId: string, principal: Principal): Promise<{ job: AiJob; isOwn: boolean }> {
+async function permitted({ store, access }: AiAnalysisRoutesDeps, jobId: string, principal: Principal): Promise<{ job: AiJob; mayCancel: boolean }> {
   const job = await store.find(jobId);
-  if (job && !isOfSurvey(job) && job.ownerId === principal.userId) return { job, isOwn: true };
+  // A key that may only read ends nothing, whoever it acts for.
+  const mayEnd = principal.role !== 'VIEWER';
+  if (job && !isOfSurvey(job) && job.ownerId === principal.userId) return { job, mayCancel: mayEnd };
   const survey = job && isOfSurvey(job) && (await access.find('id', job.surveyId));
   const right = survey && (await access.rightOf(principal, survey));
   if (!job || !right) throw notFound('job');
-  return { job, isOwn: job.ownerId === principal.userId || right !== 'read' };
+  return { job, mayCancel: mayEnd && (job.ownerId === principal.userId || right !== 'read') };
 }
 
 function present({ id, status, progress, error }: AiJob, result: unknown) {

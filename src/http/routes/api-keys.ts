@@ -12,7 +12,7 @@ import { deletedSchema } from '../schemas/common.ts';
 import { apiKeySchema, roleSchema } from '../schemas/people.ts';
 
 export interface ApiKeyRoutesDeps {
-  apiKeys: Pick<ApiKeyStore, 'list' | 'create' | 'remove'>;
+  apiKeys: Pick<ApiKeyStore, 'list' | 'create' | 'roleOf' | 'remove'>;
   rightsChanged(change: RightsChange): void;
   audit: Pick<Audit, 'record'>;
   newId(): string;
@@ -63,11 +63,14 @@ function createRoute({ apiKeys, audit, newId }: ApiKeyRoutesDeps): Route {
 
 function removeRoute({ apiKeys, rightsChanged, audit }: ApiKeyRoutesDeps): Route {
   return route({
-    ...common, method: 'DELETE', path: '/api-keys/{id}', summary: 'Delete an API key', description: 'It opens nothing any more within a second.',
+    ...common, method: 'DELETE', path: '/api-keys/{id}', summary: 'Delete an API key', description: 'It opens nothing any more within a second. A key cannot delete keys that may do more than itself (FORBIDDEN).',
     access: { kind: 'user' }, reply: deletedSchema, replyStatus: 200,
     handle: async ({ params, principal }) => {
       const id = params['id'] ?? '';
-      if (!(await apiKeys.remove(id, visibleTo(principal)))) throw notFound('API key');
+      const role = await apiKeys.roleOf(id, visibleTo(principal));
+      // A key that may only read must not put an end to programs that write.
+      if (role && principal.keyId !== null && !isRoleWithin(role, principal.role)) throw new Problem('FORBIDDEN', 'An API key cannot delete a key with a stronger role');
+      if (!role || !(await apiKeys.remove(id, visibleTo(principal)))) throw notFound('API key');
       rightsChanged({ keyId: id });
       await audit.record({ actor: principal, action: 'api-key.deleted', objectKind: 'api-key', objectId: id });
       return ok({ id, deleted: true });

@@ -2,8 +2,9 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { FileColumn } from './layout.ts';
 import type { Writer } from './writer.ts';
 
-/** Rows of a row group: as many as are held in memory. */
+/** What a row group has at most: all of it is held in memory. */
 const groupRows = 10_000;
+const groupTextLength = 16_000_000;
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
@@ -18,14 +19,26 @@ export const writeParquet: Writer = async ({ layout: { columns }, batches }, sin
   };
   const readers = columns.map(readerOf);
   let group: unknown[][] = columns.map(() => []);
+  let textLength = 0;
+  const add = (record: Parameters<FileColumn['read']>[0]) => {
+    for (const [index, read] of readers.entries()) {
+      const value = read(record);
+      if (typeof value === 'string') textLength += value.length;
+      group[index]?.push(value);
+    }
+  };
+  const isFull = () => (group[0]?.length ?? 0) >= groupRows || textLength >= groupTextLength;
   const close = async () => {
     await writer.write({ columnData: columns.map(({ heading }, index) => ({ name: heading, data: group[index] ?? [], offsetIndex: false })), rowGroupSize: groupRows });
     group = columns.map(() => []);
+    textLength = 0;
     await drain();
   };
   for await (const batch of batches) {
-    for (const record of batch) for (const [index, read] of readers.entries()) group[index]?.push(read(record));
-    if ((group[0]?.length ?? 0) >= groupRows) await close();
+    for (const record of batch) {
+      add(record);
+      if (isFull()) await close();
+    }
   }
   if ((group[0]?.length ?? 0) > 0) await close();
   await writer.finish();

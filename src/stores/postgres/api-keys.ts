@@ -71,6 +71,10 @@ export function createApiKeyStore(sql: Sql) {
         return { items: rows.map(keyOf), total: count?.total ?? 0 };
       }),
 
+    /** Undefined if there is no such key, or it is not `userId`'s (null: anybody's). */
+    roleOf: (id: string, userId: string | null): Promise<UserRole | undefined> =>
+      withPostgres(async () => (await sql<{ role: UserRole }[]>`SELECT role FROM api_keys WHERE id = ${id} ${userId === null ? sql`` : sql`AND user_id = ${userId}`}`)[0]?.role),
+
     /** False if there is no such key, or it is not `userId`'s (null: anybody's). */
     remove: (id: string, userId: string | null): Promise<boolean> =>
       withPostgres(async () => (await sql`DELETE FROM api_keys WHERE id = ${id} ${userId === null ? sql`` : sql`AND user_id = ${userId}`}`).count > 0),
