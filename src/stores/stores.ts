@@ -20,6 +20,7 @@ import { createUploadRows } from './postgres/uploads.ts';
 import { createDeliveryStore } from './postgres/webhook-deliveries.ts';
 import { createWebhookStore } from './postgres/webhooks.ts';
 import { createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
+import { checkIntake } from './redis/intake-check.ts';
 import { createIntake } from './redis/intake.ts';
 import { createLiveNews, createLiveStream } from './redis/live.ts';
 import { createMessages } from './redis/messages.ts';
@@ -38,7 +39,7 @@ export interface StoreUrls {
 
 export interface OpenStoresOptions {
   urls: StoreUrls;
-  settings: Pick<Settings, 'intakeShards' | 'clickhouseCluster' | 'dataDir'> & Partial<Pick<Settings, 'uploadBucket'>>;
+  settings: Pick<Settings, 'intakeShards' | 'clickhouseCluster' | 'dataDir'> & Partial<Pick<Settings, 'uploadBucket' | 'intakeMayLose'>>;
   log: Log;
   metrics: Pick<Metrics, 'committed' | 'submitted'>;
 }
@@ -54,6 +55,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   const liveRedis = createSharedRedis(urls.redis, log);
   const redises = [intakeRedis, streamRedis, liveRedis, sharedRedis, listeningRedis];
   await Promise.all(redises.map((redis) => redis.connect()));
+  await checkIntake(streamRedis, { shards: settings.intakeShards, mayLose: settings.intakeMayLose ?? false, log });
   const sql = createPostgres(urls.postgres, { log });
   const clickhouse = createClickHouse({ urls: urls.clickhouse, log });
   const placement = settings.clickhouseCluster === undefined ? {} : { cluster: settings.clickhouseCluster };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { assetPath } from '../../src/assets.ts';
+import { intakeConfiguration } from '../../src/stores/redis/intake-check.ts';
 
 const compose = readFileSync(assetPath('docker-compose.yml'), 'utf8');
 const settings = readFileSync(assetPath('src/settings.ts'), 'utf8');
@@ -18,6 +19,10 @@ test('docker-compose.yml passes all roles the settings of uploads, and no name t
   assert.ok(uploads.length >= 7, String(uploads));
   assert.deepEqual(uploads.filter((name) => !shared.includes(name)), []);
   assert.deepEqual(shared.filter((name) => !settings.includes(`  ${name}:`)), []);
+});
+
+test('docker-compose.yml has an intake as the start asks for', () => {
+  for (const [name, value] of Object.entries(intakeConfiguration)) assert.match(services.get('redis-intake') ?? '', new RegExp(`- --${name}\n +- "?${value}"?\n`), name);
 });
 
 test('docker-compose.yml gives up vanished clients as soon as the README says', () => {

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Redis } from 'ioredis';
+import { runToExit, sharedStoreUrls, startService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
+
+const user = 'hidden-configuration';
+
+describe('a Redis of the operator’s own', () => {
+  let redis: Redis;
+  before(async () => {
+    redis = new Redis((await sharedStores()).redisUrl);
+  });
+  after(async () => {
+    await redis.call('ACL', 'DELUSER', user);
+    await redis.quit();
+  });
+
+  /** A database of the intake's server that nobody else uses, empty. */
+  async function emptyDatabase(): Promise<string> {
+    const url = new URL('/11', (await sharedStores()).redisUrl).href;
+    const own = new Redis(url);
+    await own.flushdb();
+    await own.quit();
+    return url;
+  }
+
+  /** Starts a service that is expected to come up, and stops it. */
+  async function logsOfStart(env: Record<string, string>): Promise<string> {
+    const service = await startService({ env });
+    await service.stop();
+    return service.logs();
+  }
+
+  it('that would lose accepted responses ends the start, with what to change and the setting that accepts it', async () => {
+    // The server for jobs syncs once a second.
+    const url = new URL('/11', (await sharedStores()).redisJobsUrl).href;
+    const { code, said } = await runToExit({ env: { ...sharedStoreUrls(), REDIS_URL: url } });
+    assert.equal(code, 1);
+    assert.equal(said, 'survey-service cannot start: the server of REDIS_URL would lose responses that were accepted: appendfsync is everysec, not always. Configure it so, or accept the loss with INTAKE_MAY_LOSE=true\n');
+    const logs = await logsOfStart({ REDIS_URL: url, INTAKE_MAY_LOSE: 'true' });
+    assert.match(logs, /"level":"warn".*appendfsync is everysec, not always; INTAKE_MAY_LOSE accepts it/);
+  });
+
+  it('that does not tell its configuration is used, with a warning of what could not be seen', async () => {
+    await redis.call('ACL', 'SETUSER', user, 'on', '>secret', '~*', '&*', '+@all', '-config');
+    const url = new URL(await emptyDatabase());
+    [url.username, url.password] = [user, 'secret'];
+    const warning = (await logsOfStart({ REDIS_URL: url.href })).split('\n').find((line) => line.includes('does not tell how it is configured')) ?? '{}';
+    assert.deepEqual(JSON.parse(warning).unknown, ['appendfsync', 'no-appendfsync-on-rewrite'], 'the others stand in INFO');
+  });
+
+  it('keeps its number of shards: another ends the start, with the number to set', async () => {
+    const url = await emptyDatabase();
+    const env = { ...sharedStoreUrls(), REDIS_URL: url };
+    await logsOfStart({ REDIS_URL: url, INTAKE_SHARDS: '3' });
+    for (const shards of ['2', '4']) {
+      const { code, said } = await runToExit({ env: { ...env, INTAKE_SHARDS: shards } });
+      assert.deepEqual([code, said], [1, `survey-service cannot start: INTAKE_SHARDS is ${shards}, but this intake was begun with 3: set INTAKE_SHARDS=3. Another number needs an empty intake (a REDIS_URL or DATA_DIR of its own), as the README says\n`]);
+    }
+  });
+
+  it('of before the number of shards was noted is known by its streams', async () => {
+    const url = await emptyDatabase();
+    const own = new Redis(url);
+    await own.xadd('{s4}:stream', '*', 'n', 0, 'codes', 0, 'surveys', '', 'filled', '', 'rows', '');
+    await own.quit();
+    const { code, said } = await runToExit({ env: { ...sharedStoreUrls(), REDIS_URL: url } });
+    assert.equal(code, 1);
+    assert.match(said, /INTAKE_SHARDS is 2, but this intake was begun with 5: set INTAKE_SHARDS=5/);
+  });
+});
