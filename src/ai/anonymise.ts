@@ -1,6 +1,7 @@
 import { findBirths } from './privacy/births.ts';
 import { findEmails } from './privacy/emails.ts';
 import { findDevices, findIds } from './privacy/ids.ts';
+import { findAddressed } from './privacy/names/addressed-names.ts';
 import { findCyrillicNames } from './privacy/names/cyrillic-names.ts';
 import { findEastAsianNames } from './privacy/names/east-asian-names.ts';
 import { findIntroduced } from './privacy/names/introduced-names.ts';
@@ -20,7 +21,7 @@ export type Anonymise = (text: string) => string;
 
 /** In this order: what is longer and more certain goes first, so that its parts are not taken for something else. */
 const finders = [
-  findUrls, findEmails, findProfiles, findDevices, findAccounts, findIpAddresses, findIds, findBirths, findStreets, findNumbers, findTold, findIntroduced,
+  findUrls, findEmails, findProfiles, findDevices, findAccounts, findIpAddresses, findIds, findBirths, findStreets, findNumbers, findTold, findIntroduced, findAddressed,
   findCyrillicNames, findEastAsianNames, findSemiticNames,
 ];
 

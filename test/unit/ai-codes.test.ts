@@ -23,6 +23,15 @@ describe('the anonymiser and codes', () => {
     for (const text of ['01 23.45.67.89', '+33 1.23.45.67.89', '0171 23.45.67.89']) assert.equal(masked(text), '[PHONE_1]');
   });
 
+  it('hides addresses of computers in letters and digits, however they are joined', () => {
+    for (const text of [
+      '0xC0.0xA8.0x00.0x01', '0xc0.0xa8.0.1', 'my ip address is C0.A8.00.01', 'ip c0.a8.0.1', '2001-0db8-0000-0000-0000-ff00-0042-8329', 'fe80-0-0-0-1ff-fe23-4567-890a', '2001-db8--1.ipv6-literal.net', 'fe80--1s4.ipv6-literal.net',
+      'b.a.9.8.7.6.5.0.4.0.0.0.3.0.0.0.2.0.0.0.1.0.0.0.0.0.0.0.1.2.3.4.ip6.arpa', '1.0.0.127.in-addr.arpa',
+    ])
+      assert.match(masked(text), /^[a-z ]*\[IP_1\]$/, `${text}: ${masked(text)}`);
+    for (const text of ['a-b-c-d-e-f-a-b', '5-4-3-2-1-5-4-3', 'a.b.c.d', 'on the trip c.d.e.f', 'we see 1-2 a-b', 'version 1a.2b.3c.4d']) assert.equal(masked(text), text);
+  });
+
   it('hides national insurance numbers in small letters, and no words beside numbers', () => {
     for (const text of ['ab 12 34 56 c', 'ab-12-34-56-c', 'Ab 12 34 56 C', 'jg 10 30 20 a']) assert.equal(masked(text), '[ID_1]');
     for (const text of ['at 12 10 20 a day', 'is 10 20 30 a lot', 'by 10 20 30 b', 'or 10 20 30 a', 'pm 10 20 30 a']) assert.equal(masked(text), text);

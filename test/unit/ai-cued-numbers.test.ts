@@ -15,6 +15,16 @@ describe('the anonymiser and numbers that read as lists, ranges or times', () =>
       assert.doesNotMatch(left(text), /\d/, `${text}: ${masked(text)}`);
   });
 
+  it('hides the one that somebody gives beside the first', () => {
+    for (const text of [
+      'tel 20 30 40 50 or 60 70 80 90', 'my number is 20 30 40 50 and 60 70 80 90', 'call 0171 234567 or 60 70 80 90', 'mobile 40 50 60 70 (work) or 80 70 60 50 (home)', 'Telefon 20 30 40 50 oder 60 70 80 90', 'tél. 10 20 30 40 50 ou 60 70 80 90 10', 'tel 20 30 40 50, or 60 70 80 90 or 30 40 50 60',
+      'iban 10 20 30 40 50 und 20 30 40 50 60',
+    ])
+      assert.doesNotMatch(left(text), /\d/, `${text}: ${masked(text)}`);
+    for (const text of ['20 30 40 50 or 60 70 80 90', 'mobile app rated 5 4 4 3 5 4 5 or 4 3 4 5 4 4 3', 'call me 09:00-12:00 or 14:00-16:00', 'account for 100 200 300 or 400 500 600', 'Contact me on 2024-01-15 or 2024-01-16', 'the phone cost 1250000 EUR or 1350000 EUR', 'call 5 people or 60 70 80 90'])
+      assert.equal(masked(text), text);
+  });
+
   it('hides ranges that are none, and cards whose digits look like marks out of five', () => {
     for (const text of ['020-123 456-789', '12-34 56-78', '4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1', '4,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1']) assert.doesNotMatch(left(text), /\d/, `${text}: ${masked(text)}`);
   });

@@ -7,6 +7,17 @@ const octet = '(?:25[0-5]|2[0-4]\\d|[01]?\\d?\\d)(?!\\d)';
 const behind = '(?:%[\\w.-]{1,15})?(?:\\]?:\\d{1,5}(?!\\d))?(?:/\\d{1,3}(?!\\d))?';
 const findIpv4 = byPattern('IP', new RegExp(`(?<!\\d|\\d\\)|\\d\\)?\\s?\\.\\s?|[+0]\\d{1,4} (?=\\d{2,3}(?:\\.\\d{2,3}){3}))${octet}(?:${dot}${octet}){3}(?!\\s?\\.\\s?\\d)${behind}`, 'gi'));
 
+const hex = '[0-9a-f]';
+/** Those whose parts are written, or joined, as only few do. */
+const rareForms = [
+  new RegExp(`(?<![\\w.])0x${hex}{1,2}(?:\\.(?:0x${hex}{1,2}|\\d{1,3})){3}(?![\\w.]*\\w)`, 'gi'),
+  new RegExp(`(?<=(?<![a-z])ip(?:v4)?(?:[ -]?add?ress?e?)?\\s?(?:is|ist|est|es|:|=)?\\s?)${hex}{1,2}(?:\\.${hex}{1,2}){3}(?![\\w.]*\\w)`, 'gi'),
+  /(?<![\w.-])[0-9a-f-]{2,45}(?:s\w{1,15})?\.ipv6-literal\.net/gi,
+  /(?<![\w.-])(?:(?:[0-9a-f]\.){4,32}ip6|(?:\d{1,3}\.){1,4}in-addr)\.arpa/gi,
+].map((form) => byPattern('IP', form));
+/** Marks out of five and letters in a row are none. */
+const findDashed = byPattern('IP', new RegExp(`(?<![\\w-])${hex}{1,4}(?:-${hex}{1,4}){7}(?![\\w-])`, 'gi'), (match) => /[a-f]/i.test(match) && match.replace(/\D/g, '').length >= 7);
+
 const ipv6Like = /[0-9a-f:][0-9a-f:.]+/gi;
 const ipv6Behind = new RegExp(behind, 'iy');
 
@@ -18,6 +29,7 @@ export const findIpAddresses: Finder = (text) => {
     const span = readIpv6(text, run, index);
     if (span) found.push(span);
   }
+  for (const find of [...rareForms, findDashed]) found.push(...find(text));
   return [...found, ...findIpv4(text).filter(({ start, end }) => !found.some((other) => start < other.end && other.start < end))];
 };
 

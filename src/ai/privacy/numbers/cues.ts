@@ -22,7 +22,22 @@ const quiet = new RegExp(
 /** Whether a word for telephones, or another way to reach somebody, stands shortly before. */
 export const isContact = (text: string, at: number): boolean => contactBefore.test(before(text, at));
 
-/** Whether what begins here is told as somebody's number, of a telephone, an account or a card, and not as a time, a price or a rating of these. */
-export const isTold = (text: string, at: number): boolean => (isContact(text, at) || accountBefore.test(before(text, at))) && !quiet.test(before(text, at));
+/** A number and what joins the next one to it: "20 30 40 50 (work) or". */
+const another = /(?<![\d\p{L}])(\d(?:[^\d\p{L}\0]{0,3}\d){6,14})(?:\s?\([^()\d]{1,20}\))?\s?[,;/]?\s(?:or|and|oder|und|ou|et|o|u|y|e|of|en|lub|i|или|и)\s{1,2}$/iu;
 
-const before = (text: string, at: number): string => text.slice(Math.max(0, at - 50), at);
+/** Whether what begins here is told as somebody's number, of a telephone, an account or a card, and not as a time, a price or a rating of these; also beside one that is. */
+export function isTold(text: string, at: number): boolean {
+  for (let [start, numbers] = [at, 0]; numbers < mostJoined; numbers += 1) {
+    const words = before(text, start);
+    if ((contactBefore.test(words) || accountBefore.test(words)) && !quiet.test(words)) return true;
+    const joined = another.exec(before(text, start, longestJoined));
+    if (!joined) return false;
+    start -= joined[0].length;
+  }
+  return false;
+}
+
+/** Numbers that are told together, and characters of one and what joins it. */
+const mostJoined = 4;
+const longestJoined = 90;
+const before = (text: string, at: number, length = 50): string => text.slice(Math.max(0, at - length), at);
