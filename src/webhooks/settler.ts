@@ -11,7 +11,7 @@ export interface SettlerDeps {
 
 const triesAtMost = 60;
 /** Messages sent whose outcome is not written yet: what a crash sends once more, beside those under way. */
-const unwrittenAtMost = 6;
+export const unwrittenAtMost = 6;
 
 /** Writes down outcomes, all that have come in meanwhile in one statement. While Postgres is away it tries again, for about a minute and a half. */
 export function createSettler({ settle, log, pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms)) }: SettlerDeps) {
