@@ -7,6 +7,7 @@ import type { Settings } from '../settings.ts';
 import type { Stores } from '../stores/stores.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import { retentionRules } from '../stores/postgres/retention.ts';
+import { createBuriedLetters } from './buried-letters.ts';
 import { createErasing } from './erasing.ts';
 import { createRecall } from './kept-state.ts';
 import { createReading } from './reading.ts';
@@ -38,7 +39,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   const reading = createReading({ responses, stream, shards });
   const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: async (responseId) => (await reading.find(responseId)) !== undefined });
   const erasing = createErasing({
-    intake, responses, reading, uploads, uploadRows: stores.uploadRows, findings: stores.findings, exports: stores.exports, exportFiles: stores.exportFiles, audit: createAudit(stores.sql, log), now,
+    intake, responses, reading, uploads, buried: createBuriedLetters({ stream, shards }), uploadRows: stores.uploadRows, findings: stores.findings, exports: stores.exports, exportFiles: stores.exportFiles, audit: createAudit(stores.sql, log), now,
     rules: (at) => retentionRules(stores.sql, settings.retentionDays, at),
   });
   const recall = createRecall({ responses, reading });

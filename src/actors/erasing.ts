@@ -1,3 +1,4 @@
+import { mayNameRespondent } from '../domain/buried-row.ts';
 import { encodeTombstone } from '../domain/response-row.ts';
 import { isOwnResponseId } from '../ids.ts';
 import type { Doom, DoomedResponse } from '../stores/clickhouse/erasure.ts';
@@ -10,6 +11,7 @@ import type { RetentionRule } from '../stores/postgres/retention.ts';
 import type { UploadRows } from '../stores/postgres/uploads.ts';
 import type { Intake } from '../stores/redis/intake.ts';
 import type { Uploads } from '../stores/uploads.ts';
+import type { BuriedLetters } from './buried-letters.ts';
 import type { Reading } from './reading.ts';
 
 export interface ErasingDeps {
@@ -19,6 +21,8 @@ export interface ErasingDeps {
   uploads: Pick<Uploads, 'removeOfResponses'>;
   uploadRows: Pick<UploadRows, 'doubt'>;
   findings: Pick<FindingStore, 'removeOfResponses'>;
+  /** What could not be stored, and may be put back. */
+  buried: BuriedLetters;
   exports: Pick<ExportStore, 'withdraw' | 'shorten'>;
   exportFiles: Pick<ExportFiles, 'remove'>;
   audit: Pick<Audit, 'record'>;
@@ -87,12 +91,24 @@ export function createErasing(deps: ErasingDeps) {
     for (const id of await deps.exports.withdraw(concerned)) await deps.exportFiles.remove(id);
   };
 
+  /** Ends those too that could not be stored: their tombstones outlive them, should one be put back in this moment. */
+  const eraseBuried = async (surveyId: string, doom: Doom): Promise<number> => {
+    const doomed = (await deps.buried.of(surveyId)).filter(({ row }) => ('respondent' in doom ? mayNameRespondent(row, doom.respondent) : row.head !== undefined && row.head.submittedAtMs < doom.before.getTime()));
+    const gone = await removeAll(doomed.flatMap(({ row: { head } }) => head ?? []));
+    await deps.buried.drop(surveyId, doomed);
+    return gone;
+  };
+
   const erase = async (surveyId: string, doom: Doom, { most, pauseMs, conceal, tally = () => undefined }: EraseOptions): Promise<{ removed: number; isFinished: boolean }> => {
     for (let removed = 0; ; ) {
       // What was accepted, and deleted, before now is to be seen.
       await deps.reading.settled(surveyId);
       const doomed = await deps.responses.doomed(surveyId, doom, batch);
-      if (doomed.length === 0) return { removed, isFinished: true };
+      if (doomed.length === 0) {
+        const buried = await eraseBuried(surveyId, doom);
+        tally(buried);
+        return { removed: removed + buried, isFinished: true };
+      }
       if (removed >= most) return { removed, isFinished: false };
       const gone = await concealed(concernedBy(surveyId, doomed), conceal, () => removeAll(doomed));
       removed += gone;

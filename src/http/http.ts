@@ -108,7 +108,7 @@ function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limi
     ...erasureRoutes({ erasing: core.erasing, audit: people.audit }),
     ...responseRoutes({ responses, reading, surveys, erasing: core.erasing }),
     ...deadLetterRoutes({
-      stream: stores.stream, shards: stores.shards.all,
+      stream: stores.stream, shards: stores.shards.all, isThere: async (surveyId) => (await surveys.load(surveyId)) !== undefined,
       record: (actorId, revived) => void people.audit.record({ actor: { userId: actorId, keyId: null }, action: 'dead-letters.replayed', objectKind: 'service', objectId: 'intake', details: { revived } }),
     }),
     ...analyticsRoutes({ totals, surveys, findings: stores.findings }),

@@ -12,6 +12,7 @@ import { createIngest } from './ingest.ts';
 import type { JobsOptions } from './jobs-options.ts';
 import { createOutbox, type Outbox, type OutboxHandler } from './outbox.ts';
 import { startSchedule, type ScheduledTask } from './schedule.ts';
+import { createSurveyDeletion } from './survey-deletion.ts';
 import { tailMs } from './tail.ts';
 import { createHint, startWebhooks, webhookHandlers } from './webhooks.ts';
 
@@ -77,6 +78,7 @@ const surveyIdOf = (payload: Record<string, unknown>): string => String(payload[
 
 /** Who must hear of which event. */
 function outboxHandlers({ stores, core }: JobsOptions, exportJobs: ExportJobs): Record<string, OutboxHandler[]> {
+  const eraseSurvey = createSurveyDeletion({ stores, core, exportJobs });
   return {
     // Usually the intake knows already; after a crash between commit and announcement it learns it here.
     'survey.changed': [
@@ -87,19 +89,7 @@ function outboxHandlers({ stores, core }: JobsOptions, exportJobs: ExportJobs): 
         await core.actors.closeIfFull(held.survey);
       },
     ],
-    'survey.deleted': [
-      async ({ payload }) => {
-        const surveyId = surveyIdOf(payload);
-        await exportJobs.removeOfSurvey(surveyId);
-        await stores.intake.close(surveyId);
-        await core.reading.settled(surveyId);
-        await stores.deliveries.markSurveyDeleted(surveyId);
-        await core.uploads.removeOfSurvey(surveyId);
-        await stores.responses.eraseSurvey(surveyId);
-        await stores.findings.removeOfSurvey(surveyId);
-        await stores.intake.forget(surveyId);
-      },
-    ],
+    'survey.deleted': [({ payload }) => eraseSurvey(surveyIdOf(payload))],
     [exportRequested]: [({ payload }) => exportJobs.enqueue(String(payload['exportId']))],
   };
 }

@@ -4,12 +4,14 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
+import { createBuriedLetters } from '../../src/actors/buried-letters.ts';
 import { createErasing } from '../../src/actors/erasing.ts';
 import { createReading } from '../../src/actors/reading.ts';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createAudit } from '../../src/stores/postgres/audit.ts';
 import { retentionRules } from '../../src/stores/postgres/retention.ts';
+import { responseKey } from '../../src/stores/redis/shards.ts';
 import type { Stores } from '../../src/stores/stores.ts';
 import { createUploads } from '../../src/stores/uploads.ts';
 import { adminClient, type Client } from '../support/client.ts';
@@ -52,7 +54,7 @@ describe('what must not be kept', () => {
     const now = () => Date.now() + days * dayMs;
     const reading = createReading(stores);
     const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: async (id) => (await reading.find(id)) !== undefined });
-    const erasing = createErasing({ ...stores, reading, uploads, audit: createAudit(stores.sql, createLog('error')), now, rules: (at) => retentionRules(stores.sql, generalDays, at) });
+    const erasing = createErasing({ ...stores, reading, uploads, buried: createBuriedLetters(stores), audit: createAudit(stores.sql, createLog('error')), now, rules: (at) => retentionRules(stores.sql, generalDays, at) });
     return { erasing, uploads };
   };
 
@@ -207,6 +209,61 @@ describe('what must not be kept', () => {
     // A scan may name a key more than once.
     return [...new Set(found)];
   };
+
+  /** As ingest does with a row that ClickHouse cannot read. */
+  const bury = async (row: readonly unknown[]): Promise<void> => {
+    const { prefix } = stores.shards.of(String(row[0]));
+    await stores.intakeRedis.xadd(`${prefix}dead`, '*', 'reason', 'for this test', 'rows', JSON.stringify(row));
+  };
+  /** `asWhole`: only ClickHouse cannot read it. */
+  const buried = (surveyId: string, respondent: string, { asWhole = true, submittedAtMs = Date.now() } = {}) =>
+    [surveyId, randomUUID(), asWhole ? submittedAtMs : 'some day', 1, 0, 1, 0, 0, 'long', 'en', respondent, {}, [], [respondent]] as const;
+  const lettersOf = async (surveyId: string): Promise<number> => (await createBuriedLetters(stores).of(surveyId)).length;
+
+  it('leaves no trace of a deleted survey in any store: neither open responses nor what could not be stored', async () => {
+    const survey = await make();
+    const canary = `canary-${randomUUID()}`;
+    const answers = [{ questionId: survey.nameId, textValue: canary }];
+    for (const more of [{ isComplete: false }, { isComplete: false, responseId: randomUUID() }, {}]) assert.equal((await admin.submit(survey.id, { answers, respondent: canary, metadata: { note: canary }, ...more })).status, 201);
+    const { responseId } = (await admin.submit(survey.id, { answers, isComplete: false })).body.data;
+    // As a former version kept it.
+    await stores.intakeRedis.hset(responseKey(responseId), 'data', JSON.stringify({ row: { texts: [canary] } }));
+    for (const asWhole of [true, false]) await bury(buried(survey.id, canary, { asWhole }));
+    await shows(survey.id, 4);
+    assert.ok((await tracesOf(canary)).some((trace) => trace.includes('answers:')));
+    await admin.remove(`/surveys/${survey.id}`);
+    const streams = stores.shards.all.map(({ stream }) => `redis ${stream}`);
+    await eventually(async () => assert.deepEqual((await tracesOf(canary)).filter((trace) => !streams.includes(trace)), []), 60_000);
+    assert.equal(await stores.intakeRedis.exists(responseKey(responseId)), 0);
+    // What comes next to the shard; of one at rest the last entry stays.
+    let id = '';
+    do ({ id } = await make());
+    while (stores.shards.of(id) !== stores.shards.of(survey.id));
+    assert.equal((await admin.submit(id, { answers: [] })).status, 201);
+    await shows(id, 1);
+    for (const shard of stores.shards.all) await stores.stream.forget(shard, new Date(Date.now() + dayMs));
+    assert.deepEqual(await tracesOf(canary), []);
+  });
+
+  it('is not put back with dead letters: neither what a respondent has sent, nor what is too old, nor what a deleted survey has left', async () => {
+    const survey = await make({ retentionDays: 3 });
+    const who = `guest-${randomUUID()}`;
+    await survey.submit({ respondent: who });
+    for (const [respondent, more] of [[who, {}], [who, { asWhole: false }], ['another', { submittedAtMs: Date.now() + 2 * dayMs }], ['an old one', {}]] as const) await bury(buried(survey.id, respondent, more));
+    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${who}`), { id: who, deleted: true, responses: 2, isFinished: true });
+    assert.equal(await lettersOf(survey.id), 2);
+    assert.equal(await inDays(4).erasing.eraseExpired(), 1);
+    assert.equal(await lettersOf(survey.id), 1);
+    const gone = newId();
+    await bury(buried(gone, who));
+    const [letter] = await stores.stream.deadLetters(stores.shards.of(gone), { count: 1 });
+    assert.ok(letter);
+    await admin.post('/dead-letters/replay');
+    // What can still not be stored comes back there.
+    await eventually(async () => assert.equal(await lettersOf(survey.id), 1));
+    assert.equal(await lettersOf(gone), 0);
+    assert.equal(await stores.stream.revive(stores.shards.of(gone), letter, { count: 1, codeColumns: 0, surveyIds: [gone] }), false, 'what was dropped since it was read');
+  });
 
   it('are more responses of one respondent than a batch holds', async () => {
     const survey = await make();

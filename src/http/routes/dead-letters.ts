@@ -1,12 +1,15 @@
 import { z } from 'zod';
+import { readBuriedRow, type BuriedRow } from '../../domain/buried-row.ts';
 import type { Shard } from '../../stores/redis/shards.ts';
 import type { DeadLetter, Stream } from '../../stores/redis/stream.ts';
 import { pageFields } from '../query.ts';
 import { ok, page, route, type Route } from '../route.ts';
 
 export interface DeadLetterRoutesDeps {
-  stream: Pick<Stream, 'deadLetters' | 'deadLetterCount' | 'revive'>;
+  stream: Pick<Stream, 'deadLetters' | 'deadLetterCount' | 'revive' | 'dropLetters'>;
   shards: readonly Shard[];
+  /** Whether there is such a survey; one that is gone gets nothing back. */
+  isThere(surveyId: string): Promise<boolean>;
   /** Tells who did it. */
   record(actorId: string, revived: number): void;
 }
@@ -20,9 +23,16 @@ const deadLetterSchema = z
   .meta({ id: 'DeadLetter', description: 'An accepted response that the response store could not read. It is kept until it is put back.' });
 
 /** Accepted responses that ClickHouse refused: kept apart so that they hold up no others, and put back once the cause is gone. */
-export function deadLetterRoutes({ stream, shards, record }: DeadLetterRoutesDeps): Route[] {
+export function deadLetterRoutes({ stream, shards, isThere, record }: DeadLetterRoutesDeps): Route[] {
   const oldestOf = async (shard: Shard) => (await stream.deadLetters(shard, { count: revivedAtMost })).map((letter) => ({ shard, letter }));
   const oldest = async () => (await Promise.all(shards.map(oldestOf))).flat();
+  /** Whether it went back: not where it was erased meanwhile, nor where its survey is gone. */
+  const revive = async ({ shard, letter }: Found): Promise<boolean> => {
+    const surveyId = namesIn(letter).surveyId ?? '';
+    if (surveyId === '' || (await isThere(surveyId))) return stream.revive(shard, letter, { count: linesIn(letter), codeColumns: codePositionsIn(letter), surveyIds: [surveyId] });
+    await stream.dropLetters(shard, [letter.id]);
+    return false;
+  };
   return [
     route({
       method: 'GET', path: '/dead-letters', tag: 'Service', summary: 'Accepted responses that could not be stored',
@@ -35,13 +45,13 @@ export function deadLetterRoutes({ stream, shards, record }: DeadLetterRoutesDep
     }),
     route({
       method: 'POST', path: '/dead-letters/replay', tag: 'Service', summary: 'Put dead letters back into the stream',
-      description: `Each is tried once more; what still cannot be stored comes back here. At most the oldest ${revivedAtMost} of every shard: call again for more.`,
+      description: `Each is tried once more; what still cannot be stored comes back here. At most the oldest ${revivedAtMost} of every shard: call again for more. Those of deleted surveys are dropped.`,
       access: { kind: 'admin' }, limit: 'api', reply: z.strictObject({ revived: z.number() }), replyStatus: 200,
       handle: async ({ principal }) => {
-        const letters = await oldest();
-        for (const { shard, letter } of letters) await stream.revive(shard, letter, { count: linesIn(letter), codeColumns: codePositionsIn(letter), surveyIds: [namesIn(letter).surveyId ?? ''] });
-        record(principal.userId, letters.length);
-        return ok({ revived: letters.length });
+        let revived = 0;
+        for (const found of await oldest()) if (await revive(found)) revived += 1;
+        record(principal.userId, revived);
+        return ok({ revived });
       },
     }),
   ];
@@ -75,14 +85,10 @@ async function listLetters(stream: DeadLetterRoutesDeps['stream'], shards: reado
   return { items, total };
 }
 
-const idPattern = '([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})';
-const head = new RegExp(`^\\["${idPattern}","${idPattern}"`);
-
-/** The row may not be readable as a whole; its ids stand first. */
-function namesIn({ rows }: DeadLetter): { surveyId: string | null; responseId: string | null } {
-  const found = head.exec(rows.toString('utf8', 0, 200));
-  return { surveyId: found?.[1] ?? null, responseId: found?.[2] ?? null };
-}
+const namesIn = ({ rows }: DeadLetter): Pick<BuriedRow, 'surveyId' | 'responseId'> => {
+  const { surveyId, responseId } = readBuriedRow(rows);
+  return { surveyId, responseId };
+};
 
 const linesIn = ({ rows }: DeadLetter): number => rows.toString('latin1').split('\n').length;
 

@@ -34,6 +34,15 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
       );
       return rows.map(([responseId, submittedAtMs, isComplete]) => ({ surveyId, responseId, submittedAtMs, isComplete: isComplete === 1 }));
     },
+    /** Ids of responses that are or once were incomplete, in their order, those after `after`. */
+    async openIds(surveyId: string, { after, limit }: { after: string | undefined; limit: number }): Promise<string[]> {
+      const place = after === undefined ? '' : `AND response_id > ${uuid(after)}`;
+      const rows = await clickhouse.select<[string]>(
+        `SELECT DISTINCT response_id FROM ${table} WHERE survey_id = ${uuid(surveyId)} AND is_complete = 0 AND is_deleted = 0 ${place} ORDER BY response_id LIMIT ${whole(limit)}`,
+        { timeoutMs: erasureTimeoutMs },
+      );
+      return rows.map(([responseId]) => responseId);
+    },
     /** Removes every row of a survey. Rows of it that arrive later stay. */
     async eraseSurvey(surveyId: string): Promise<void> {
       await clickhouse.command(`ALTER TABLE ${storage} DELETE WHERE survey_id = ${uuid(surveyId)} SETTINGS mutations_sync = 2`, { timeoutMs: erasureTimeoutMs });

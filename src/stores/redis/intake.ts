@@ -46,6 +46,7 @@ const deletionSeconds = 3600;
 /** How long the answers of open responses are at hand: until they are in the response store, and for who goes from page to page of a survey. */
 const answersSeconds = { usual: 900, whenFull: 60 };
 const largestBatch = 1000;
+const keysAtOnce = 1000;
 /** Of the rows of a batch, which become one entry of the stream: it is read and stored as a whole. */
 const largestBatchChars = 4 * 1024 * 1024;
 
@@ -113,6 +114,12 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
       const [deletionKept, idKept] = isOwnResponseId(responseId) ? [deletionSeconds, 0] : [memorySeconds, memorySeconds];
       const moment = [submittedAtMs, new Date(submittedAtMs).toISOString()];
       return (await guarded(redis.removeResponse(shard.stream, shard.prefix, surveyId, responseId, isComplete ? '1' : '0', row, ...moment, deletionKept, idKept))) === 1;
+    },
+
+    /** Forgets what is kept of responses so that they can go on. */
+    forgetResponses: async (surveyId: string, responseIds: readonly string[]): Promise<void> => {
+      const keys = responseIds.flatMap((id) => [responseKey(id), answersKey(id), formerResponseKey(shards.of(surveyId), id)]);
+      for (let from = 0; from < keys.length; from += keysAtOnce) await guarded(redis.unlink(...keys.slice(from, from + keysAtOnce)));
     },
 
     /** No submission is current any more: the survey has been deleted. Its counts go with `forget`. */

@@ -54,6 +54,7 @@ export interface DeadLetter {
 type StreamRedis = Redis & {
   leaseShard(key: string, ...args: (string | number)[]): Promise<number>;
   settleShard(key: string, ...args: (string | number | Buffer)[]): Promise<number>;
+  reviveLetter(stream: string, ...args: (string | number | Buffer)[]): Promise<number>;
   shardState(stream: string, prefix: string): Promise<[number, number, string]>;
 };
 
@@ -64,6 +65,7 @@ export function createStream(plain: Redis) {
   const redis = plain as StreamRedis;
   redis.defineCommand('leaseShard', { numberOfKeys: 1, lua: script('lease') });
   redis.defineCommand('settleShard', { numberOfKeys: 1, lua: script('settle') });
+  redis.defineCommand('reviveLetter', { numberOfKeys: 1, lua: script('revive') });
   redis.defineCommand('shardState', { numberOfKeys: 1, lua: script('state') });
   const settle = async (owner: Ownership, ...args: (string | Buffer)[]): Promise<boolean> =>
     (await redis.settleShard(`${owner.shard.prefix}owner`, owner.shard.prefix, owner.name, owner.fence, ...args)) === 1;
@@ -115,13 +117,11 @@ export function createStream(plain: Redis) {
         return { id, reason: fields.get('reason')?.toString() ?? '', rows: fields.get('rows') ?? Buffer.alloc(0) };
       });
     },
-    /** Puts buried rows back at the end of the stream and takes them out of the dead letters, in one step. */
-    async revive(shard: Shard, letter: DeadLetter, entry: { count: number; codeColumns: number; surveyIds: readonly string[] }): Promise<void> {
-      await redis
-        .multi()
-        .xadd(shard.stream, '*', 'n', entry.count, 'codes', entry.codeColumns, 'surveys', entry.surveyIds.join(','), 'filled', '', 'rows', letter.rows)
-        .xdel(`${shard.prefix}dead`, letter.id)
-        .exec();
+    /** Puts buried rows back at the end of the stream and takes them out of the dead letters, in one step. False: they are there no longer. */
+    revive: async (shard: Shard, letter: DeadLetter, entry: { count: number; codeColumns: number; surveyIds: readonly string[] }): Promise<boolean> =>
+      (await redis.reviveLetter(shard.stream, shard.prefix, letter.id, entry.count, entry.codeColumns, entry.surveyIds.join(','), letter.rows)) === 1,
+    async dropLetters(shard: Shard, ids: readonly string[]): Promise<void> {
+      if (ids.length > 0) await redis.xdel(`${shard.prefix}dead`, ...ids);
     },
     /** Whether the response that was submitted under this id at this moment has been deleted a short while ago. */
     async isRemoved(shard: Shard, responseId: string, submittedAtMs: number): Promise<boolean> {

@@ -1,0 +1,5 @@
+-- Puts a buried row back at the end of the stream, unless it has been erased since it was read. KEYS[1] the shard's stream.
+-- ARGV: prefix, id among the dead letters, number of rows, code positions, survey id, rows. Returns 1, or 0 when it is there no longer.
+if redis.call('XDEL', ARGV[1] .. 'dead', ARGV[2]) == 0 then return 0 end
+redis.call('XADD', KEYS[1], '*', 'n', ARGV[3], 'codes', ARGV[4], 'surveys', ARGV[5], 'filled', '', 'rows', ARGV[6])
+return 1
