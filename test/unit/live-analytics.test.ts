@@ -11,6 +11,8 @@ const everyMs = 60;
 interface Listener extends Outlet {
   frames: string[];
   isCongested: boolean;
+  /** How many wait for room. */
+  waits(): number;
   hasRoom(): void;
 }
 
@@ -18,7 +20,7 @@ function createListener(): Listener {
   let waiting: (() => void)[] = [];
   const frames: string[] = [];
   return {
-    frames, isCongested: false, isOver: false,
+    frames, isCongested: false, isOver: false, waits: () => waiting.length,
     write: (written: readonly Frame[]) => void frames.push(...written.map(({ text }) => text)),
     room: () => new Promise((resolve) => waiting.push(resolve)),
     hasRoom() {
@@ -71,6 +73,7 @@ describe('analytics pushes', () => {
       touch();
       await eventually(() => assert.equal(quick.frames.length, count));
     }
+    assert.equal(slow.waits(), 1, 'once, however many frames come meanwhile');
     slow.hasRoom();
     await eventually(() => assert.deepEqual(slow.frames, [quick.frames[0], quick.frames[2]]));
     for (const go of leave) go();

@@ -15,6 +15,8 @@ const troubleMs = 1000;
 
 interface Board {
   outlets: Set<Outlet>;
+  /** Those that get what is newest when they have room. */
+  delayed: Set<Outlet>;
   latest: Frame | undefined;
   isStale: boolean;
   isComputing: boolean;
@@ -55,17 +57,20 @@ export function createAnalyticsPushes({ feed, compute, everyMs = 1000, log }: An
 
   /** A client without room gets what is newest when it has room again. */
   const give = (board: Board, outlet: Outlet): void => {
-    const frame = board.latest;
-    if (!frame) return;
-    if (!outlet.isCongested) return outlet.write([frame]);
+    if (!board.latest) return;
+    if (!outlet.isCongested) return outlet.write([board.latest]);
+    // It waits once, however many come meanwhile: one that never has room must not gather them.
+    if (board.delayed.has(outlet)) return;
+    board.delayed.add(outlet);
     void outlet.room().then(() => {
-      if (!outlet.isOver && board.outlets.has(outlet) && board.latest === frame) outlet.write([frame]);
+      board.delayed.delete(outlet);
+      if (!outlet.isOver && board.outlets.has(outlet) && board.latest) outlet.write([board.latest]);
     });
   };
 
   const open = (surveyId: string): Board => {
     const board: Board = {
-      outlets: new Set(), latest: undefined, isStale: true, isComputing: false, computedAtMs: -everyMs, timer: undefined,
+      outlets: new Set(), delayed: new Set(), latest: undefined, isStale: true, isComputing: false, computedAtMs: -everyMs, timer: undefined,
       unwatch: watch(surveyId, () => boards.has(surveyId)),
     };
     boards.set(surveyId, board);

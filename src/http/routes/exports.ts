@@ -5,7 +5,7 @@ import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { conflict, notFound, Problem, validationProblem, type Finding } from '../../errors.ts';
 import type { ExportFiles } from '../../stores/files.ts';
 import type { FindingStore } from '../../stores/findings.ts';
-import type { ExportRecord, ExportStore } from '../../stores/postgres/exports.ts';
+import { openAtMost, type ExportRecord, type ExportStore } from '../../stores/postgres/exports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { replyWithFile } from '../file-reply.ts';
 import { endField, invertedMessage, isInverted, pageFields, startField } from '../query.ts';
@@ -67,7 +67,7 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
   };
   return [
     route({
-      method: 'POST', path: '/exports/surveys/{surveyId}', tag: 'Exports', summary: 'Ask for a file of responses', description: columnsText,
+      method: 'POST', path: '/exports/surveys/{surveyId}', tag: 'Exports', summary: 'Ask for a file of responses', description: `${columnsText}\n\nFiles are made one after the other; a user may have ${openAtMost} that are not made yet (429).`,
       access: { kind: 'survey', right: 'read', by: 'surveyId' }, limit: 'api', body: exportBody, reply: acceptedExportSchema, replyStatus: 202,
       handle: async ({ params, body, principal }) => {
         const survey = await deps.surveys.load(params['surveyId'] ?? '');
@@ -80,7 +80,7 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
             startDate: body.startDate?.toISOString(), endDate: body.endDate?.toISOString(), isComplete: body.isComplete, filters: body.filters, editions: editionsOf(known), columns: body.columns, labels: body.labels,
           },
         };
-        await deps.exports.create(record);
+        if (!(await deps.exports.create(record))) throw new Problem('RATE_LIMITED', `You have ${openAtMost} files that are not made yet: wait for them, or remove some`, { retryAfterSeconds: 10 });
         return accepted({ exportId: record.id, surveyId: survey.id, format: body.format, status: 'PENDING', progress: 0, createdAt: record.createdAt.toISOString() });
       },
     }),

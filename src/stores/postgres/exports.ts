@@ -66,6 +66,8 @@ export interface ExportQuery {
   limit: number;
 }
 
+/** Of one user: files are made one after the other, and others want theirs too. */
+export const openAtMost = 20;
 export const exportRequested = 'export.requested';
 const withdrawnReason = 'A response was deleted while the file was made; please ask for it again';
 
@@ -76,16 +78,18 @@ export function createExportStore(sql: Sql) {
   const mayShow = ({ surveyId, first, last }: Concerned) => sql`
     survey_id = ${surveyId} AND created_at >= ${first} AND coalesce((options->>'startDate')::timestamptz <= ${last}, true) AND coalesce((options->>'endDate')::timestamptz > ${first}, true)`;
   return {
-    /** The row and the event that puts it in line, together or not at all. */
-    create: (record: NewExport): Promise<void> =>
-      withPostgres(async () => {
-        await sql.begin(async (tx) => {
-          await tx`
+    /** The row and the event that puts it in line, together or not at all. False: as many as one user may have are open already. */
+    create: (record: NewExport): Promise<boolean> =>
+      withPostgres(async () =>
+        sql.begin(async (tx) => {
+          const made = await tx`
             INSERT INTO exports (id, survey_id, user_id, format, options, survey_version, created_at)
-            VALUES (${record.id}, ${record.surveyId}, ${record.userId}, ${record.format}, ${tx.json(record.options as never)}, ${record.surveyVersion}, ${record.createdAt})`;
+            SELECT ${record.id}::uuid, ${record.surveyId}::uuid, ${record.userId}::uuid, ${record.format}, ${tx.json(record.options as never)}::jsonb, ${record.surveyVersion}::int, ${record.createdAt}::timestamptz
+            WHERE (SELECT count(*) FROM exports WHERE user_id = ${record.userId} AND ${open}) < ${openAtMost}`;
+          if (made.count === 0) return false;
           await writeOutbox(tx, [{ kind: exportRequested, cause: `export:${record.id}`, payload: { exportId: record.id } }]);
-        });
-      }),
+          return true;
+        })),
 
     find: (id: string): Promise<ExportRecord | undefined> =>
       withPostgres(async () => {
