@@ -18,7 +18,7 @@ export async function createFiguresDoor({ settings, stores, core, metrics, secre
   const limits = createLimits({ redis: stores.sharedRedis, auth: settings.rateLimits.auth, api: settings.rateLimits.api, processCount: settings.workers, log });
   const access = createSurveyAccess({ surveys: stores.surveys, lookups: {} });
   let isStopping = false;
-  const root = createRouteTable(createRootRoutes({ stores, core, authenticate, limits, isDraining: () => isStopping, figuresOfAll }));
+  const root = createRouteTable(createRootRoutes({ stores, authenticate, limits, isDraining: () => isStopping, figuresOfAll }));
   const server = createServer({
     api: createRouteTable([]), root, dispatch: createDispatch({ authenticate, access, limits, log, metrics }),
     addressOf: createAddressReader(settings.trustedProxies), corsOrigins: [], isPortShared: false, log, metrics,

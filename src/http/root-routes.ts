@@ -1,5 +1,4 @@
 import assert from 'node:assert';
-import type { Core } from '../actors/core.ts';
 import type { Figures } from '../metrics.ts';
 import type { Stores } from '../stores/stores.ts';
 import type { Limits } from './limits.ts';
@@ -10,7 +9,6 @@ import { metricsRoute } from './routes/metrics.ts';
 
 export interface RootRoutesDeps {
   stores: Stores;
-  core: Pick<Core, 'now'>;
   authenticate: Authenticate;
   limits: Limits;
   isDraining(): boolean;
@@ -18,10 +16,10 @@ export interface RootRoutesDeps {
 }
 
 /** What stands beside the interface and tells how the service is. */
-export function createRootRoutes({ stores, core, authenticate, limits, isDraining, figuresOfAll }: RootRoutesDeps): DescribedRoute[] {
+export function createRootRoutes({ stores, authenticate, limits, isDraining, figuresOfAll }: RootRoutesDeps): DescribedRoute[] {
   return [
     ...healthRoutes({
-      isDraining, pressure: stores.pressure.refusal, nowMs: core.now,
+      isDraining, pressure: stores.pressure.refusal,
       writeToIntake: () => stores.intakeRedis.set('{health}:probe', '1', 'EX', 60),
       others: { responses: async () => assert(await stores.clickhouse.ping()), controlPlane: () => stores.sql`SELECT 1`, jobs: () => stores.sharedRedis.ping() },
     }),

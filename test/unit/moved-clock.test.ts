@@ -4,9 +4,11 @@ import { createReading } from '../../src/actors/reading.ts';
 import { createSurveyActors } from '../../src/actors/surveys.ts';
 import type { SurveyWithQuestions } from '../../src/domain/survey.ts';
 import { createLog } from '../../src/log.ts';
+import { healthRoutes } from '../../src/http/routes/health.ts';
 import { createIngest } from '../../src/pipelines/ingest.ts';
 import type { Stream, StreamEntry } from '../../src/stores/redis/stream.ts';
 import { eventually } from '../support/eventually.ts';
+import { startLoopback } from '../support/loopback-server.ts';
 import { fullSurvey } from '../support/questions.ts';
 
 const hourMs = 3_600_000;
@@ -85,6 +87,23 @@ describe('a clock that is set', () => {
       await eventually(() => assert.equal(stored.length, 3), 20_000);
     } finally {
       await ingest.stop();
+    }
+  });
+
+  it('an hour back does not freeze what readiness was found to be', async () => {
+    mock.timers.enable({ apis: ['Date'], now: 2 * hourMs });
+    let writes = 0;
+    const server = await startLoopback({ root: healthRoutes({ isDraining: () => false, pressure: () => undefined, writeToIntake: async () => (writes += 1), others: {} }) });
+    try {
+      await fetch(`${server.origin}/health/ready`);
+      mock.timers.setTime(hourMs);
+      await eventually(async () => {
+        await fetch(`${server.origin}/health/ready`);
+        assert.ok(writes > 1);
+      }, 5000);
+    } finally {
+      mock.timers.reset();
+      await server.stop();
     }
   });
 

@@ -13,7 +13,8 @@ export interface HealthRoutesDeps {
   writeToIntake(): Promise<unknown>;
   /** What the service can take submissions without: name → a question that settles when it answers. */
   others: Readonly<Record<string, () => Promise<unknown>>>;
-  nowMs(): number;
+  /** By a clock that nobody sets. */
+  nowMs?(): number;
   /** How long a store may take to answer. */
   patienceMs?: number;
 }
@@ -80,7 +81,7 @@ async function resultOf(ask: () => Promise<unknown>, patienceMs: number): Promis
 }
 
 /** One look serves all who ask while it lasts, and for a moment after it began. */
-function fresh<T>({ nowMs }: Pick<HealthRoutesDeps, 'nowMs'>, look: () => Promise<T>): () => Promise<T> {
+function fresh<T>({ nowMs = () => performance.now() }: Pick<HealthRoutesDeps, 'nowMs'>, look: () => Promise<T>): () => Promise<T> {
   let last: { atMs: number; found: Promise<T> } | undefined;
   return () => {
     if (!last || nowMs() - last.atMs >= freshMs) last = { atMs: nowMs(), found: look() };
