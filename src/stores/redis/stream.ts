@@ -56,6 +56,7 @@ type StreamRedis = Redis & {
   settleShard(key: string, ...args: (string | number | Buffer)[]): Promise<number>;
   reviveLetter(stream: string, ...args: (string | number | Buffer)[]): Promise<number>;
   shardState(stream: string, prefix: string): Promise<[number, number, string]>;
+  newestId(stream: string): Promise<string>;
 };
 
 const script = (name: string): string => readFileSync(assetPath(`src/stores/redis/scripts/${name}.lua`), 'utf8');
@@ -67,6 +68,7 @@ export function createStream(plain: Redis) {
   redis.defineCommand('settleShard', { numberOfKeys: 1, lua: script('settle') });
   redis.defineCommand('reviveLetter', { numberOfKeys: 1, lua: script('revive') });
   redis.defineCommand('shardState', { numberOfKeys: 1, lua: script('state') });
+  redis.defineCommand('newestId', { numberOfKeys: 1, lua: script('newest') });
   const settle = async (owner: Ownership, ...args: (string | Buffer)[]): Promise<boolean> =>
     (await redis.settleShard(`${owner.shard.prefix}owner`, owner.shard.prefix, owner.name, owner.fence, ...args)) === 1;
   const range = async (key: string, from: string, to: string, count: number): Promise<StreamEntry[]> => {
@@ -97,12 +99,8 @@ export function createStream(plain: Redis) {
       const from = `${before.getTime()}-0`;
       await redis.xtrim(shard.stream, 'MINID', isAtOrAfter(from, acked) ? acked : from);
     },
-    /** The newest id of the shard, '0-0' when nothing was ever written. */
-    async newest(shard: Shard): Promise<string> {
-      const found: unknown = await redis.xrevrange(shard.stream, '+', '-', 'COUNT', 1);
-      const id: unknown = Array.isArray(found) && Array.isArray(found[0]) ? found[0][0] : undefined;
-      return typeof id === 'string' ? id : '0-0';
-    },
+    /** The newest id of the shard, '0-0' when nothing was ever written. Readers that wait ask often: no entry is sent. */
+    newest: (shard: Shard): Promise<string> => redis.newestId(shard.stream),
     async state(shard: Shard): Promise<{ length: number; lag: number; oldestMs: number | undefined }> {
       const [length, lag, oldest] = await redis.shardState(shard.stream, shard.prefix);
       return { length, lag, oldestMs: oldest === '' ? undefined : Number(oldest.split('-')[0]) };

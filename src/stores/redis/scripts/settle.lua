@@ -14,8 +14,8 @@ elseif what == 'bury' then
     redis.call('XADD', prefix .. 'dead', '*', 'reason', ARGV[6], 'rows', ARGV[7])
   end
 elseif what == 'end' then
-  redis.call('SET', prefix .. 'acked', ARGV[5])
-  redis.call('INCRBY', prefix .. 'acked-entries', ARGV[7])
+  -- Sent again after a broken connection it counts once.
+  if redis.call('SET', prefix .. 'acked', ARGV[5], 'GET') ~= ARGV[5] then redis.call('INCRBY', prefix .. 'acked-entries', ARGV[7]) end
   redis.call('DEL', prefix .. 'manifest')
   if ARGV[6] ~= '' then redis.call('XTRIM', prefix .. 'stream', 'MINID', ARGV[6]) end
 elseif what == 'release' then
