@@ -78,3 +78,21 @@ export function decodeResponse(line: string): { head: ResponseHead; row: AnswerR
     isDeleted: isDeleted === 1,
   };
 }
+
+/**
+ * How many code positions a line has, also one that nobody can read as a whole: those of its items that stand behind the fixed ones. Commas in
+ * texts and lists do not count.
+ */
+export function codePositionsOf(line: string): number {
+  let [items, depth, isText] = [1, 0, false];
+  for (let at = 0; at < line.length; at += 1) {
+    const sign = line[at];
+    if (sign === '\\') at += 1;
+    else if (sign === '"') isText = !isText;
+    else if (isText) continue;
+    else if (sign === '[' || sign === '{') depth += 1;
+    else if (sign === ']' || sign === '}') depth -= 1;
+    else if (sign === ',' && depth === 1) items += 1;
+  }
+  return Math.max(0, items - codesFrom);
+}

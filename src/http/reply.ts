@@ -119,7 +119,9 @@ export function openReply(res: HttpResponse): ReplyChannel {
     stream: async (status, headers, source, totalBytes) => {
       if (isOver || isStreaming) return;
       isStreaming = true;
-      const sink: Sink = { res, isAborted: () => isOver, onAbort: (listener) => void listeners.push(listener) };
+      let tellWaiting: () => void = () => undefined;
+      listeners.push(() => tellWaiting());
+      const sink: Sink = { res, isAborted: () => isOver, waitFor: (listener) => (tellWaiting = listener) };
       try {
         res.cork(() => writeHead(res, status, headers));
         if (totalBytes === undefined) await streamChunked(sink, source);
@@ -138,13 +140,14 @@ export function openReply(res: HttpResponse): ReplyChannel {
 interface Sink {
   res: HttpResponse;
   isAborted(): boolean;
-  onAbort(listener: () => void): void;
+  /** Told when the client goes, in place of who was to be told before: a download may wait a million times. */
+  waitFor(listener: () => void): void;
 }
 
 /** Resolves with the offset that the socket has taken, or −1 when the client has gone. */
-function whenWritable({ res, onAbort }: Sink): Promise<number> {
+function whenWritable({ res, waitFor }: Sink): Promise<number> {
   return new Promise((resolve) => {
-    onAbort(() => resolve(-1));
+    waitFor(() => resolve(-1));
     res.onWritable((offset) => {
       resolve(offset);
       return true;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { codePositionsOf } from '../../domain/response-row.ts';
 import { readBuriedRow, type BuriedRow } from '../../domain/buried-row.ts';
 import type { Shard } from '../../stores/redis/shards.ts';
 import type { DeadLetter, Stream } from '../../stores/redis/stream.ts';
@@ -92,5 +93,5 @@ const namesIn = ({ rows }: DeadLetter): Pick<BuriedRow, 'surveyId' | 'responseId
 
 const linesIn = ({ rows }: DeadLetter): number => rows.toString('latin1').split('\n').length;
 
-/** Never too few: every comma could stand before one. */
-const codePositionsIn = ({ rows }: DeadLetter): number => Math.min(4096, rows.toString('latin1').split(',').length);
+/** No more than its rows name: the table keeps for ever what columns are added for them. */
+const codePositionsIn = ({ rows }: DeadLetter): number => Math.max(0, ...rows.toString('latin1').split('\n').map(codePositionsOf));
