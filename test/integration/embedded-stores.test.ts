@@ -66,7 +66,7 @@ async function withRedis<T>(url: string | undefined, work: (redis: Redis) => Pro
 }
 
 async function withSql<T>(url: string | undefined, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  const sql = postgres(url ?? '', { max: 1, connect_timeout: 2, fetch_types: false });
+  const sql = postgres(url ?? '', { max: 1, connect_timeout: 10, fetch_types: false });
   try {
     return await work(sql);
   } finally {

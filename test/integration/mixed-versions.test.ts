@@ -157,17 +157,17 @@ describe('an older version beside a newer one', () => {
 
   it('waits for another process that migrates, however long that takes', async () => {
     const database = await freshDatabase();
-    const hasty: Sql = postgres(database.url, { max: 1, connection: { lock_timeout: 100, statement_timeout: 150, application_name: 'hasty' }, types: { bigint: { to: 20, from: [20], serialize: (value: number) => String(value), parse: Number } } });
+    const hasty: Sql = postgres(database.url, { max: 1, connection: { lock_timeout: 500, statement_timeout: 1000, application_name: 'hasty' }, types: { bigint: { to: 20, from: [20], serialize: (value: number) => String(value), parse: Number } } });
     const other = await database.sql.reserve();
     await other`SELECT pg_advisory_lock(7203514)`;
     const migrated = migratePostgres(hasty).then(() => 'migrated', String);
-    const waitsForLong = async () => (await database.sql`SELECT FROM pg_stat_activity WHERE application_name = 'hasty' AND wait_event = 'advisory' AND query_start < now() - interval '300 ms'`).count;
+    const waitsForLong = async () => (await database.sql`SELECT FROM pg_stat_activity WHERE application_name = 'hasty' AND wait_event = 'advisory' AND query_start < now() - interval '1500 ms'`).count;
     await Promise.race([eventually(async () => assert.equal(await waitsForLong(), 1)), migrated]);
     await other`SELECT pg_advisory_unlock(7203514)`;
     other.release();
     assert.equal(await migrated, 'migrated');
     const [left] = await hasty<{ lock: string; statement: string }[]>`SELECT current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS statement`;
-    assert.deepEqual({ ...left }, { lock: '100ms', statement: '150ms' });
+    assert.deepEqual({ ...left }, { lock: '500ms', statement: '1s' });
     await hasty.end();
     await database.drop();
   });

@@ -39,7 +39,7 @@ export async function openLive(service: Pick<RunningService, 'base'>, token: str
   return {
     socket, messages, closed,
     send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
-    next: (type, fits = () => true, withinMs = 10_000) =>
+    next: (type, fits = () => true, withinMs = 30_000) =>
       eventually(() => {
         const found = messages.find((message) => message.type === type && fits(message));
         if (!found) throw new Error(`no ${type} among ${JSON.stringify(messages).slice(0, 2000)}`);

@@ -101,13 +101,13 @@ describe('delivering to an endpoint', () => {
   });
 
   it('stops at once where it waits for its turn', async () => {
-    const { deliverer, count } = setUp({ webhook: { maxPerSecond: 1 } });
+    const { deliverer, count } = setUp({ webhook: { maxPerSecond: 0.1 } });
     const draining = deliverer.drain(webhook.id);
     await eventually(() => assert.equal(count('settle'), 1));
     const stoppedAt = performance.now();
     deliverer.stop();
     await draining;
-    assert.ok(performance.now() - stoppedAt < 900, `${performance.now() - stoppedAt} ms`);
+    assert.ok(performance.now() - stoppedAt < 5000, `${performance.now() - stoppedAt} ms`);
     assert.equal(count('send'), 1);
   });
 });
