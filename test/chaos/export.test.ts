@@ -16,7 +16,7 @@ import { openLive } from '../support/live-client.ts';
 import { openStoresOf } from '../support/opened-stores.ts';
 import { startService, temporaryDataDir, type RunningService } from '../support/service.ts';
 
-const responses = 400_000;
+const responses = 160_000;
 
 describe('exports of many responses', () => {
   const dataDir = temporaryDataDir();
