@@ -6,11 +6,13 @@ import { createFanOut, type FanOut } from '../webhooks/fan-out.ts';
 import { startAi } from './ai/start.ts';
 import { createBatchNews } from './batch-news.ts';
 import { makeInProcess } from './exports/fork.ts';
+import { createEndedSurveys } from './ended-surveys.ts';
 import { createExportJobs, type ExportJobs } from './exports/jobs.ts';
 import { createRushWatch } from './exports/rush.ts';
 import { createIngest } from './ingest.ts';
 import type { JobsOptions } from './jobs-options.ts';
 import { createOutbox, type Outbox, type OutboxHandler } from './outbox.ts';
+import { createReconcile } from './reconcile.ts';
 import { startSchedule, type ScheduledTask } from './schedule.ts';
 import { createSurveyDeletion } from './survey-deletion.ts';
 import { tailMs } from './tail.ts';
@@ -44,7 +46,10 @@ function startIngest({ stores, core, metrics, log, name }: JobsOptions, fanOut: 
     },
   });
   ingest.start();
-  return () => ingest.stop();
+  return async () => {
+    await ingest.stop();
+    news.stop();
+  };
 }
 
 function startRelay(options: JobsOptions, fanOut: FanOut): (() => Promise<void>)[] {
@@ -96,14 +101,10 @@ function outboxHandlers({ stores, core }: JobsOptions, exportJobs: ExportJobs): 
 
 const hourMs = 3_600_000;
 
-function tasks({ stores, core }: JobsOptions, outbox: Pick<Outbox, 'purge' | 'measure'>): ScheduledTask[] {
+function tasks({ stores, core, log }: JobsOptions, outbox: Pick<Outbox, 'purge' | 'measure'>): ScheduledTask[] {
   return [
-    {
-      name: 'close surveys whose end has come', everyMs: 1000,
-      run: async () => {
-        for (const surveyId of await stores.surveys.due(new Date(core.now()))) await core.actors.timeCame(surveyId);
-      },
-    },
+    { name: 'close surveys whose end has come', everyMs: 1000, run: createEndedSurveys({ ...core, ...stores, log }) },
+    { name: 'hold saved counts against those of the intake', everyMs: 600_000, run: createReconcile({ ...stores, actors: core.actors, log }) },
     { name: 'erase deleted responses for good', everyMs: hourMs, run: async () => void (await stores.responses.eraseDeleted()) },
     { name: 'remove findings of deleted responses and of former analyses', everyMs: hourMs, run: () => stores.findings.sweep(core.now()) },
     { name: 'delete responses whose time is over', everyMs: 600_000, run: async () => void (await core.erasing.eraseExpired()) },

@@ -31,6 +31,15 @@ export interface SurveyListQuery {
 /** The order of no language in particular, in which “Äpfel” stands before “Birne”; not there where PostgreSQL was built without ICU. */
 const rootCollation = 'und-x-icu';
 
+/** What was last saved of a survey's responses. */
+export interface SavedCounts {
+  surveyId: string;
+  responses: number;
+  completed: number;
+  quota: number | null;
+  isOpen: boolean;
+}
+
 export type SurveyListItem = Survey & { responseCount: number };
 
 export function createSurveyStore(sql: Sql) {
@@ -128,6 +137,15 @@ export function createSurveyStore(sql: Sql) {
       withPostgres(async () => {
         const [row] = await sql<{ responses: number }[]>`SELECT responses FROM survey_counts WHERE survey_id = ${id}`;
         return row?.responses ?? 0;
+      }),
+
+    /** Of all surveys, in the order of their ids; those that follow `after`. */
+    savedCounts: ({ after, limit }: { after?: string | undefined; limit: number }): Promise<SavedCounts[]> =>
+      withPostgres(async () => {
+        const rows = await sql<{ survey_id: string; responses: number; completed: number; response_quota: number | null; status: SurveyStatus }[]>`
+          SELECT c.survey_id, c.responses, c.completed, s.response_quota, s.status FROM survey_counts c JOIN surveys s ON s.id = c.survey_id
+          WHERE s.deleted_at IS NULL AND ${after === undefined ? sql`true` : sql`c.survey_id > ${after}`} ORDER BY c.survey_id LIMIT ${limit}`;
+        return rows.map((row) => ({ surveyId: row.survey_id, responses: row.responses, completed: row.completed, quota: row.response_quota, isOpen: row.status === 'ACTIVE' }));
       }),
 
     saveCounts: (counts: readonly { surveyId: string; responses: number; completed: number }[]): Promise<void> =>

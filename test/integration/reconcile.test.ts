@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { blankSurvey } from '../../src/domain/blank-survey.ts';
+import { newId } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { createReconcile } from '../../src/pipelines/reconcile.ts';
+import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
+import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
+import { createIntake } from '../../src/stores/redis/intake.ts';
+import { createShards, surveyKey } from '../../src/stores/redis/shards.ts';
+import { ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
+import { sharedStores } from '../support/stores.ts';
+
+const log = createLog('silent');
+const shards = createShards(2);
+let database: OwnedDatabase;
+let redis: ReturnType<typeof createIntakeRedis>;
+const known: string[] = [];
+
+before(async () => {
+  database = await ownedDatabase();
+  redis = createIntakeRedis(new URL('/6', (await sharedStores()).redisUrl).href, log);
+  await redis.connect();
+});
+after(async () => {
+  for (const surveyId of known) await redis.del(surveyKey(shards.of(surveyId), surveyId));
+  await redis.quit();
+  await database.drop();
+});
+
+it('counts that nobody saved when a process died are those of the intake again, and a full survey is closed', async () => {
+  const surveys = createSurveyStore(database.sql);
+  const intake = createIntake({ redis, shards, metrics: { committed: () => undefined, submitted: () => undefined } });
+  const [stale, right, unheard, full] = [newId(), newId(), newId(), newId()];
+  for (const id of [stale, right, unheard]) await surveys.create(blankSurvey(id, database.ownerId, Date.now()));
+  await surveys.create({ ...blankSurvey(full, database.ownerId, Date.now()), status: 'ACTIVE', responseQuota: 3 });
+  await surveys.saveCounts([{ surveyId: right, responses: 4, completed: 4 }, { surveyId: unheard, responses: 9, completed: 9 }]);
+  for (const [surveyId, total] of [[stale, 5], [right, 4], [full, 3]] as const) {
+    known.push(surveyId);
+    await intake.announce({ surveyId, revision: 1, quota: null, codePositions: 0, total, completed: total });
+  }
+  const closed: string[] = [];
+  await createReconcile({ surveys, intake, log, actors: { quotaFilled: async (surveyId) => (closed.push(surveyId), undefined as never) } })();
+  assert.deepEqual(await Promise.all([stale, right, unheard, full].map(surveys.responseCount)), [5, 4, 9, 3]);
+  assert.deepEqual(closed, [full]);
+});

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { notFound, unavailable } from '../../src/errors.ts';
+import { createLog } from '../../src/log.ts';
+import { createBatchNews, type BatchNewsDeps } from '../../src/pipelines/batch-news.ts';
+import { createEndedSurveys } from '../../src/pipelines/ended-surveys.ts';
+import { createReconcile } from '../../src/pipelines/reconcile.ts';
+import type { SavedCounts } from '../../src/stores/postgres/surveys.ts';
+import type { StreamEntry } from '../../src/stores/redis/stream.ts';
+import { eventually } from '../support/eventually.ts';
+
+const log = createLog('silent');
+const entry = (part: Partial<StreamEntry>): StreamEntry => ({ id: '1-0', count: 1, codeColumns: 0, surveyIds: [], filled: [], rows: Buffer.alloc(0), ...part });
+
+/** A control plane that can be away. */
+function scene(deps: Partial<BatchNewsDeps> = {}) {
+  const state = { isAway: false, total: 1, saves: [] as [string, number][][], closed: [] as string[], cannotClose: new Set<string>() };
+  const news = createBatchNews({
+    intake: { counts: async () => ({ total: state.total, completed: state.total }) },
+    surveys: {
+      saveCounts: async (counts) => {
+        if (state.isAway) throw unavailable('away');
+        state.saves.push(counts.map(({ surveyId, responses }) => [surveyId, responses]));
+      },
+    },
+    actors: {
+      quotaFilled: async (surveyId) => {
+        if (state.cannotClose.has(surveyId)) throw unavailable('only a newer version can');
+        if (surveyId === 'gone') throw notFound('survey');
+        state.closed.push(surveyId);
+        return undefined as never;
+      },
+    },
+    log, retryMs: 20, ...deps,
+  });
+  return { state, news };
+}
+
+describe('news of stored batches', () => {
+  it('save the counts that could not be saved as soon as they can be, without a further batch', async () => {
+    const { state, news } = scene();
+    state.isAway = true;
+    await news.saveCounts([entry({ surveyIds: ['b', 'a'] }), entry({ surveyIds: ['c'] })]);
+    state.isAway = false;
+    state.total = 7;
+    await eventually(() => assert.deepEqual(state.saves, [[['a', 7], ['b', 7], ['c', 7]]]));
+    news.stop();
+  });
+
+  it('never store an older count over a newer one, whichever shard is slow', async () => {
+    let [total, saved] = [1, 0];
+    const releases: (() => void)[] = [];
+    const { news } = scene({
+      intake: { counts: async () => ({ total, completed: 0 }) },
+      surveys: {
+        saveCounts: async (counts) => {
+          if (releases.length === 0) await new Promise<void>((resolve) => releases.push(resolve));
+          saved = counts[0]?.responses ?? 0;
+        },
+      },
+    });
+    const first = news.saveCounts([entry({ surveyIds: ['a'] })]);
+    await eventually(() => assert.equal(releases.length, 1));
+    total = 2;
+    const second = news.saveCounts([entry({ surveyIds: ['a'] })]);
+    releases[0]?.();
+    await Promise.all([first, second]);
+    assert.equal(saved, 2);
+  });
+
+  it('close every survey that can be closed, hold up nothing for one that cannot, and try that one again', async () => {
+    const { state, news } = scene();
+    state.cannotClose.add('new');
+    await news.closeFilled([entry({ filled: ['gone', 'new', 'old'] })]);
+    assert.deepEqual(state.closed, ['old']);
+    state.cannotClose.clear();
+    await eventually(() => assert.deepEqual(state.closed, ['old', 'new']));
+    news.stop();
+  });
+});
+
+describe('holding saved counts against those of the intake', () => {
+  it('corrects those that differ, closes what is full, and goes through all pages whatever fails', async () => {
+    const saved: SavedCounts[] = Array.from({ length: 450 }, (_, n) => ({ surveyId: `s${String(n).padStart(3, '0')}`, responses: 5, completed: 5, quota: n % 100 === 0 ? 5 : null, isOpen: n !== 100 }));
+    const [corrected, closed]: [string[], string[]] = [[], []];
+    await createReconcile({
+      intake: {
+        counts: async (surveyId) => (surveyId === 's007' ? undefined : { total: surveyId === 's449' ? 6 : 5, completed: surveyId === 's300' ? 4 : 5 }),
+        filledAt: async (surveyId) => (surveyId === 's300' ? 1 : undefined),
+      },
+      surveys: {
+        savedCounts: async ({ after, limit }) => saved.filter(({ surveyId }) => after === undefined || surveyId > after).slice(0, limit),
+        saveCounts: async (counts) => void corrected.push(...counts.map(({ surveyId, responses, completed }) => `${surveyId} ${responses} ${completed}`)),
+      },
+      actors: {
+        quotaFilled: async (surveyId) => {
+          closed.push(surveyId);
+          throw unavailable('only a newer version can');
+        },
+      },
+      log,
+    })();
+    assert.deepEqual(corrected, ['s300 5 4', 's449 6 5']);
+    assert.deepEqual(closed, ['s000', 's200', 's300', 's400']);
+  });
+});
+
+describe('surveys whose end has come', () => {
+  it('are closed, whatever becomes of those before them', async () => {
+    const closed: string[] = [];
+    const close = createEndedSurveys({
+      surveys: { due: async (at) => (at.getTime() === 5 ? ['one', 'newer', 'two'] : []) },
+      actors: { timeCame: async (surveyId) => (surveyId === 'newer' ? Promise.reject(unavailable('only a newer version can')) : (closed.push(surveyId), undefined as never)) },
+      now: () => 5, log,
+    });
+    await close();
+    assert.deepEqual(closed, ['one', 'two']);
+  });
+});
