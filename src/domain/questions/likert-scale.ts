@@ -3,7 +3,7 @@ import type { QuestionType } from './contract.ts';
 import { codesOf, distributionOf, findOption, optionByCode, optionCategories } from './choice.ts';
 import { slotAt } from './columns.ts';
 import { blankStatistic, box, momentsOf } from './numbers.ts';
-import { openPoints, optionAt, pointsOf } from './ordered-options.ts';
+import { inScaleOrder, openPoints, optionAt, pointsOf } from './ordered-options.ts';
 import { onlyAnswer, refuseStrays } from './text-checks.ts';
 
 /** Agreement on an ordered scale; the answer is an option or its point, 1…n, which it keeps once there are answers. */
@@ -30,17 +30,19 @@ export const likertScale: QuestionType = {
   countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'codes', slot: slotAt(question) }] }),
   statistic(question, results, base) {
     const counts = codesOf(results[0]);
-    const shown = new Set(question.options.filter(({ isHidden }) => !isHidden).map(({ code }) => code));
-    const counted = [...pointsOf(question)].filter(([code]) => shown.has(code) || counts.has(code)).map(([code, value]) => ({ value, count: counts.get(code) ?? 0 }));
+    const countOf = (code: number | undefined) => counts.get(code ?? 0) ?? 0;
+    const scale = inScaleOrder(question.options);
+    // The ends are those of the question, never those of the answers: boxes of subgroups have to add up to that of the whole.
+    const shown = scale.filter(({ isHidden }) => !isHidden);
     return {
       ...blankStatistic(),
-      ...momentsOf(counted),
-      distribution: distributionOf(question.options, (code) => counts.get(code) ?? 0),
-      topBox: box(counted.at(-1)?.count ?? 0, base),
-      bottomBox: box(counted[0]?.count ?? 0, base),
+      ...momentsOf([...pointsOf(question)].map(([code, value]) => ({ value, count: countOf(code) }))),
+      distribution: distributionOf(scale, countOf),
+      topBox: box(countOf(shown.at(-1)?.code), base),
+      bottomBox: box(countOf(shown[0]?.code), base),
     };
   },
-  dimension: (question) => ({ categories: optionCategories(question.options), source: { kind: 'code', slot: slotAt(question) } }),
+  dimension: (question) => ({ categories: optionCategories(inScaleOrder(question.options)), source: { kind: 'code', slot: slotAt(question) } }),
   chart: 'share',
   exportColumns: (question) => [{ key: '', label: '', cell: { kind: 'choice', slot: slotAt(question), categories: optionCategories(question.options) } }],
 };

@@ -4,7 +4,7 @@ import type { AnswerRow, ExportColumn, QuestionType, ReadAnswer } from './contra
 import { bitsOf, codesOf, distributionOf, findOption, flagColumns, hasBit, optionByCode, optionCategories, setBit, wordKeys } from './choice.ts';
 import { slotAt, slotsAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
-import { pointsOf } from './ordered-options.ts';
+import { inScaleOrder, pointsOf } from './ordered-options.ts';
 import { refuseStrays } from './text-checks.ts';
 
 const isMultiple = ({ settings }: Question): boolean => settings['multiple'] === true;
@@ -51,7 +51,7 @@ export const matrix: QuestionType = {
       const codes = codesOf(results[index]);
       const bits = bitsOf(results[index]);
       const countOf = (code: number) => (isMultiple(question) ? (bits[code - 1] ?? 0) : (codes.get(code) ?? 0));
-      const counts = distributionOf(question.options, countOf);
+      const counts = distributionOf(inScaleOrder(question.options), countOf);
       const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
       if (row.isHidden && total === 0) continue;
       distribution[row.value] = counts;
@@ -64,7 +64,7 @@ export const matrix: QuestionType = {
     const row = question.rows.find(({ id, value }) => named !== undefined && (id === named || value === named));
     if (!row) return named === undefined ? 'is a MATRIX: name one of its rows as well' : 'has no such row';
     const slots = rowSlots(question, row);
-    const categories = optionCategories(question.options);
+    const categories = optionCategories(inScaleOrder(question.options));
     return isMultiple(question) ? { categories, source: { kind: 'bits', slots } } : { categories, source: { kind: 'code', slot: slotAt(question, rowKey(row)) } };
   },
   chart: 'lines',

@@ -20,6 +20,14 @@ function placed(options: readonly Option[]): [code: number, point: number][] {
   });
 }
 
+/** Options as they stand on their scale, hidden ones at the points that they kept and those that never had one last; options that are no scale as they are. */
+export function inScaleOrder(options: readonly Option[]): readonly Option[] {
+  if (options.every(({ point }) => point === undefined)) return options;
+  const points = new Map(placed(options));
+  const placeOf = ({ code }: Option): number => points.get(code) ?? Number.MAX_SAFE_INTEGER;
+  return options.toSorted((one, other) => placeOf(one) - placeOf(other));
+}
+
 /** The option shown that stands at a point. */
 export function optionAt(question: Question, point: number): Option | undefined {
   const points = pointsOf(question);

@@ -1,11 +1,12 @@
-import type { Question } from '../survey.ts';
+import type { Option, Question } from '../survey.ts';
+import { inScaleOrder } from './ordered-options.ts';
 
 type Grid = Pick<Question, 'rows' | 'options'>;
 
-/** What the keys of a distribution stand for, in the author's order: the rows of a MATRIX, else the options; none for scales. */
-export const outerNames = ({ rows, options }: Grid): Grid['rows'] | Grid['options'] => (rows.length > 0 ? rows : options);
+/** What the keys of a distribution stand for, in the author's order, or that of the scale that options are: the rows of a MATRIX, else the options; none for numbers. */
+export const outerNames = ({ rows, options }: Grid): readonly Option[] => (rows.length > 0 ? rows : inScaleOrder(options));
 /** Below a row its columns; below an item of a RANKING its ranks, which have no names. */
-export const innerNames = ({ rows, options }: Grid): Grid['options'] => (rows.length > 0 ? options : []);
+export const innerNames = ({ rows, options }: Grid): readonly Option[] => (rows.length > 0 ? inScaleOrder(options) : []);
 
 /**
  * Entries of a distribution as a person reads them: what is named in its author's order, numbers ascending, anything else as it stands

@@ -20,13 +20,13 @@ export const questionStatisticSchema = z
     standardDeviation: figure.min(0).nullable().describe('Of the sample (n − 1); null below two values'),
     minValue: figure.nullable(),
     maxValue: figure.nullable(),
-    distribution: distributionSchema.describe('Every possible value with its count, zeros included; two levels for MATRIX and RANKING; empty for texts. The order of its keys means nothing (those that look like whole numbers come first in many languages): the order to show is that of the question’s `options` and `settings.rows`, of the numbers on a scale, of days and hours'),
+    distribution: distributionSchema.describe('Every possible value with its count, zeros included; two levels for MATRIX and RANKING; empty for texts. The order of its keys means nothing (those that look like whole numbers come first in many languages): the order to show is that of the question’s `options` and `settings.rows`, of the numbers on a scale, of days and hours. An option or row that was removed is shown, at its old place on a scale, only where somebody in the selection had chosen it: whether it is there can differ between filters'),
     nps: z
       .strictObject({ promoters: countSchema, passives: countSchema, detractors: countSchema, score: figure.min(-100).max(100).nullable() })
       .optional()
       .describe('NPS: promoters answer 9–10, passives 7–8, detractors 0–6'),
-    topBox: boxSchema.optional().describe('Scales: the highest point'),
-    bottomBox: boxSchema.optional().describe('Scales: the lowest point'),
+    topBox: boxSchema.optional().describe('Scales: the highest point. It is the question’s own, whatever is selected: of a LIKERT_SCALE the last of the options shown now. Answers at an option that was removed count in the base and in means, but lie in no box, so boxes of subgroups add up'),
+    bottomBox: boxSchema.optional().describe('Scales: the lowest point, likewise'),
     averageRank: z.record(z.string(), figure.nullable()).optional().describe('RANKING: mean rank by option value; null where nobody ranked it'),
     averageByRow: z.record(z.string(), figure.nullable()).optional().describe('MATRIX: mean column (1…n) by row value; null where nobody answered it. It says something only where the columns are a scale in their order'),
     topWords: z.array(z.strictObject({ word: z.string(), count: countSchema })).optional().describe('Texts: the most frequent words, in lower case'),

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { checkAnswers, compileSurvey } from '../../../src/domain/answers.ts';
 import { changeQuestion } from '../../../src/domain/question-definition.ts';
 import type { CountResult } from '../../../src/domain/questions/contract.ts';
+import { outerNames } from '../../../src/domain/questions/reading-order.ts';
 import { registry } from '../../../src/domain/questions/registry.ts';
 import type { Question } from '../../../src/domain/survey.ts';
 import { blankSurvey, nextId, withQuestion } from '../../support/questions.ts';
@@ -37,11 +38,30 @@ describe('options that are a scale', () => {
     const question = likert();
     const without = changed(question, question.options.slice(1));
     const { averageValue, minValue, maxValue, distribution, bottomBox, topBox } = statistic(without, [[1, 1], [5, 1]]);
-    assert.deepEqual([averageValue, minValue, maxValue, bottomBox?.count, topBox?.count], [3, 1, 5, 1, 1]);
+    assert.deepEqual([averageValue, minValue, maxValue, bottomBox?.count, topBox?.count], [3, 1, 5, 0, 1]);
     assert.equal(Object.values(distribution).reduce((sum: number, count) => sum + Number(count), 0), 2);
-    assert.deepEqual(statistic(without, [[2, 3], [5, 1]]).bottomBox?.count, 3, 'what nobody chose is no box');
     const grid = withQuestion(blankSurvey(), { type: 'MATRIX', text: 'q', options: [{ text: 'Bad' }, { text: 'Fair' }, { text: 'Good' }], settings: { rows: [{ text: 'Food' }] } }).question;
     assert.deepEqual(statistic(changed(grid, grid.options.slice(1)), [[1, 1], [3, 1]]).averageByRow, { food: 2 });
+  });
+
+  it('end where the question does, whoever is selected, so that the boxes of groups add up to that of all', () => {
+    const question = withQuestion(blankSurvey(), { type: 'LIKERT_SCALE', text: 'q', options: ['A', 'B', 'C', 'D', 'DK'].map((text) => ({ text })) }).question;
+    const shorter = changed(question, [0, 2, 3].map((index) => question.options[index]!));
+    const boxes = (...counts: [number, number][]) => (({ topBox, bottomBox }) => [topBox, bottomBox])(statistic(shorter, counts));
+    assert.deepEqual(boxes([1, 1], [2, 2], [3, 1], [4, 4], [5, 2]), [{ count: 4, percent: 40 }, { count: 1, percent: 10 }]);
+    assert.deepEqual(boxes([4, 2]), [{ count: 2, percent: 100 }, { count: 0, percent: 0 }]);
+    assert.deepEqual(boxes([1, 1], [2, 2], [3, 1], [4, 2], [5, 2]), [{ count: 2, percent: 25 }, { count: 1, percent: 12.5 }]);
+  });
+
+  it('stand at their points in distributions, tables and prints, also hidden ones', () => {
+    const question = withQuestion(blankSurvey(), { type: 'LIKERT_SCALE', text: 'q', options: ['A', 'B', 'C', 'D'].map((text) => ({ text })) }).question;
+    const shorter = changed(question, [0, 2, 3].map((index) => question.options[index]!));
+    const found = statistic(shorter, [[2, 3], [4, 1]]);
+    assert.deepEqual(Object.keys(found.distribution), ['a', 'b', 'c', 'd']);
+    assert.deepEqual(outerNames(shorter).map(({ value }) => value), ['a', 'b', 'c', 'd']);
+    const dimension = registry.LIKERT_SCALE.dimension(shorter);
+    assert.ok(typeof dimension !== 'string');
+    assert.deepEqual(dimension.categories.map(({ value }) => value), ['a', 'b', 'c', 'd']);
   });
 
   it('keep their points for answers by number', () => {
