@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Problem, changedTooOften, conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import type { AppendResult } from '../stores/redis/appendix.ts';
@@ -46,6 +47,8 @@ interface Trial extends PlanContext {
 
 /** Of one submission, while the survey changes under it. */
 const attempts = 8;
+/** Between attempts at a survey that is held back; the pauses double. */
+const [firstWaitMs, longestWaitMs] = [20, 500];
 /** While others continue the same response: of those that come at once one is accepted at each attempt. */
 const mergeAttempts = 200;
 
@@ -96,7 +99,8 @@ async function insist(deps: SubmissionsDeps, trial: Trial, first?: { held: HeldS
     trial.standing = standingAfter(trial, held, deps, result);
     const outcome = await conclude(deps, trial, { held, plan, result, standing: trial.standing });
     trial.isAsked ||= result.code === 'REFUSED';
-    if (outcome !== 'again') return outcome;
+    if (outcome !== 'again' && outcome !== 'later') return outcome;
+    if (outcome === 'later') await pause(Math.min(longestWaitMs, firstWaitMs * 2 ** changes));
     if (result.code === 'CHANGED') merges += 1;
     else changes += 1;
     known = undefined;
@@ -113,7 +117,7 @@ interface Tried {
   standing: SubmissionStanding;
 }
 
-async function conclude(deps: SubmissionsDeps, trial: Trial, { held, plan, result, standing }: Tried): Promise<SubmissionOutcome | 'again'> {
+async function conclude(deps: SubmissionsDeps, trial: Trial, { held, plan, result, standing }: Tried): Promise<SubmissionOutcome | 'again' | 'later'> {
   const refuse = (problem: Problem): SubmissionOutcome => ({ kind: 'refused', problem, standing });
   if (result.code !== 'FILLED' && result.code !== 'ACCEPTED' && plan.uploadIds.length > 0) await deps.uploads.release(plan.responseId, plan.uploadIds);
   switch (result.code) {
@@ -138,8 +142,7 @@ async function conclude(deps: SubmissionsDeps, trial: Trial, { held, plan, resul
     case 'COMPLETE':
       return refuse(conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed'));
     case 'STALE':
-      await refresh(deps, held);
-      return 'again';
+      return (await refresh(deps, held)) ? 'again' : 'later';
     case 'UNKNOWN': {
       // The intake has forgotten the survey; or it was deleted, and this process has not heard of that.
       const fresh = await deps.actors.sync(held.survey.id);
@@ -162,10 +165,15 @@ async function recallProblem({ recall }: SubmissionsDeps, trial: Trial, forgotte
   return trial.recalled ? undefined : notFound('response to continue');
 }
 
-/** Another revision is in force. If the row is no newer than what we hold, the intake missed the announcement: it is made again. */
-async function refresh(deps: SubmissionsDeps, held: HeldSurvey): Promise<void> {
+/**
+ * Another revision is in force. If the row is no newer than what we hold, the intake missed the announcement, which is made again, or holds
+ * the survey back for a moment: false, since there is nothing new to try.
+ */
+async function refresh(deps: SubmissionsDeps, held: HeldSurvey): Promise<boolean> {
   const fresh = await deps.actors.sync(held.survey.id);
-  if (fresh && fresh.survey.revision === held.survey.revision) await deps.actors.announce(fresh.survey);
+  if (fresh?.survey.revision !== held.survey.revision) return true;
+  await deps.actors.announce(fresh.survey);
+  return false;
 }
 
 /** Only needed where a repeat can be recognised. */

@@ -103,7 +103,7 @@ function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limi
     ...people.routes,
     ...surveyRoutes({ surveys, actors, translations: stores.translations, responseCount, now, newId: id }),
     surveyOwnerRoute({ members: people.members, rightsChanged: people.rightsChanged, responseCount, now }),
-    ...questionRoutes({ actors, hasAnswers: reading.hasAnswers, now, newId: id }),
+    ...questionRoutes({ actors, hasAnswers: reading.hasAnswers, holdBack: stores.intake.holdBack, now, newId: id }),
     submitRoute({ submit: core.submit, limits }),
     ...erasureRoutes({ erasing: core.erasing, audit: people.audit }),
     ...responseRoutes({ responses, reading, surveys, erasing: core.erasing }),

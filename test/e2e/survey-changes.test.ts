@@ -35,6 +35,31 @@ describe('changing a survey that people have answered', () => {
     assert.equal((await admin.submit(copy.id, { answers: [{ questionId: copy.questions[0].id, numberValue: 1 }] })).status, 201, 'a copy begins anew');
   });
 
+  it('loses no answer that comes in while its question is changed: it is what it was, or the change is refused', async () => {
+    const seen = { changed: 0, refused: 0 };
+    for (let round = 0; round < 6; round += 1) {
+      const { id } = await admin.create('/surveys', { title: 'Raced', status: 'ACTIVE' });
+      const question = await admin.create(`/surveys/${id}/questions`, { type: 'RATING_SCALE', text: 'q', isRequired: true });
+      let isOver = false;
+      const change = outcome('PUT', `/surveys/questions/${question.id}`, { settings: { max: 10 } }).finally(() => (isOver = true));
+      const replies: Promise<{ status: number; body: any }>[] = [];
+      for (let n = 0; !isOver; n += 1) {
+        // At first nobody answers; in later rounds the first answers come sooner.
+        if (n >= 30 - 6 * round) replies.push(admin.submit(id, { answers: [{ questionId: question.id, numberValue: 4 }] }));
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      const [status] = await change;
+      seen[status === 200 ? 'changed' : 'refused'] += 1;
+      const accepted = (await Promise.all(replies)).filter((reply) => (assert.ok(reply.status === 201 || reply.status === 503, JSON.stringify(reply.body)), reply.status === 201));
+      await eventually(async () => {
+        const { responseCount, distribution } = await admin.get(`/analytics/surveys/${id}/questions/${question.id}`);
+        assert.deepEqual([responseCount, distribution['4'] ?? 0], [accepted.length, accepted.length]);
+      });
+      assert.equal((await admin.get(`/surveys/${id}`)).questions[0].settings.max, status === 200 ? 10 : 5);
+    }
+    assert.ok(seen.changed > 0 && seen.refused > 0, JSON.stringify(seen));
+  });
+
   it('may be published before it has questions: what comes until then has no answers', async () => {
     const { id } = await admin.create('/surveys', { title: 'Empty' });
     assert.deepEqual(await outcome('POST', `/surveys/${id}/publish`), [200, 'ACTIVE']);

@@ -164,6 +164,28 @@ describe('the intake script', () => {
     assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
   });
 
+  it('accepts nothing while a survey is held back, until the last who does so lets it on, or for so long at most', async () => {
+    const surveyId = await survey();
+    const codes = async () => (await Promise.all([intake.append(appendix(surveyId)), intake.append(appendix(surveyId, { idempotencyKey: newId() }))])).map(({ code }) => code);
+    const first = await intake.holdBack(surveyId, 60_000);
+    const second = await intake.holdBack(surveyId, 60_000);
+    assert.deepEqual(await codes(), ['STALE', 'STALE']);
+    await first();
+    assert.deepEqual(await codes(), ['STALE', 'STALE']);
+    await second();
+    assert.deepEqual(await codes(), ['ACCEPTED', 'ACCEPTED']);
+    await intake.holdBack(surveyId, 0);
+    assert.deepEqual(await codes(), ['ACCEPTED', 'ACCEPTED']);
+    const unknown = newId();
+    const letOn = await intake.holdBack(unknown, 60_000);
+    assert.equal((await intake.append(appendix(unknown))).code, 'UNKNOWN');
+    assert.equal(await intake.announce({ surveyId: unknown, revision: 1, quota: null, codePositions: 3, total: 4, completed: 4 }), true);
+    assert.equal((await intake.append(appendix(unknown))).code, 'STALE');
+    await letOn();
+    assert.equal((await intake.append(appendix(unknown))).code, 'ACCEPTED');
+    assert.deepEqual(await intake.counts(unknown), { total: 5, completed: 5 });
+  });
+
   it('lets exactly the limit pass in a window and says how much is left', async () => {
     const surveyId = await survey();
     const results = await Promise.all(Array.from({ length: 100 }, () => intake.append(appendix(surveyId, { caller: 'me', limit: 60 }))));

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { SurveyActors } from '../../actors/surveys.ts';
 import { changeQuestion, defineQuestion, describeQuestion, newQuestionBody, questionChangeBody } from '../../domain/question-definition.ts';
-import { registry } from '../../domain/questions/registry.ts';
+import { meansTheSame } from '../../domain/question-meaning.ts';
 import { allocateSlots } from '../../domain/slots.ts';
-import { visibleOptions, visibleQuestions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
-import { conflict, notFound, validationProblem } from '../../errors.ts';
+import { visibleQuestions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
+import { changedTooOften, conflict, notFound, validationProblem } from '../../errors.ts';
 import { created, ok, route, type Route } from '../route.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { questionSchema } from '../schemas/questions.ts';
@@ -14,6 +14,8 @@ export interface QuestionRoutesDeps {
   actors: SurveyActors;
   /** Whether any accepted response answers the question. */
   hasAnswers(question: Question): Promise<boolean>;
+  /** Lets no submission to the survey be accepted for so long, or until what it gives is called. */
+  holdBack(surveyId: string, forMs: number): Promise<() => Promise<void>>;
   now(): number;
   newId(): string;
 }
@@ -47,18 +49,18 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
         const id = params['questionId'] ?? '';
         const held = await deps.actors.lookUp(survey.id);
         if (!held) throw notFound('question');
-        const isAnswered = await deps.hasAnswers(pick(held.survey, id));
-        let former: Question | undefined;
-        const saved = await reword(survey.id, (current) => {
-          former = pick(current, id);
-          return editQuestion(current, id, body, { isAnswered, newId: deps.newId });
+        const before = pick(held.survey, id);
+        const isAnswered = await deps.hasAnswers(before);
+        const edit = (current: SurveyWithQuestions) => editQuestion(current, id, body, { isAnswered, newId: deps.newId });
+        const isSafe = (current: SurveyWithQuestions) => isAnswered || meansTheSame(pick(current, id), pick(edit(current), id));
+        const save = (assertStill: (current: SurveyWithQuestions) => void) => reword(survey.id, (current) => {
+          assertStill(current);
+          return edit(current);
         });
-        // Until the intake knew of the change it took answers to the former question: if there are any, that one stays.
-        const [before, after] = [former ?? pick(saved, id), pick(saved, id)];
-        if (!isAnswered && !meansTheSame(before, after) && (await deps.hasAnswers(before))) {
-          await reword(survey.id, (current) => putBack(current, before, after));
-          throw conflict('HAS_RESPONSES', 'The question was answered while it was being changed, and stays as it was');
-        }
+        const assertSafe = (current: SurveyWithQuestions) => {
+          if (!isSafe(current)) throw changedTooOften('survey');
+        };
+        const saved = isSafe(held.survey) ? await save(assertSafe) : await whileUnanswered(deps, before, save);
         return ok(describeQuestion(pick(saved, id)));
       },
     }),
@@ -124,23 +126,29 @@ export function editQuestion(
   return place(survey, [...others.slice(0, order), question, ...others.slice(order)]);
 }
 
-/** Whether answers to the one are answers to the other: they lie in the same places, every option has its value, and a scale goes on as it was. */
-function meansTheSame(before: Question, after: Question): boolean {
-  const places = ({ slots, options, rows }: Question) => new Map([
-    ...Object.entries(slots).flatMap(([kind, known]) => Object.entries(known).map(([key, slot]) => [`${kind} ${key}`, String(slot)] as const)),
-    ...[...options, ...rows].map(({ id, code, value }) => [id, `${code} ${value}`] as const),
-  ]);
-  const known = places(after);
-  if (before.type !== after.type || [...places(before)].some(([name, place]) => known.get(name) !== place)) return false;
-  const scale = visibleOptions(after).map(({ id }) => id);
-  return !registry[before.type].isOrdered || visibleOptions(before).every(({ id }, index) => id === scale[index]);
-}
+/** Longer than looking for answers takes unless the stores are in trouble. */
+const heldMs = 10_000;
+/** The intake must know of the change before it lets submissions on by itself. */
+const timeToSaveMs = heldMs - 3000;
 
-/** The survey with the question as it was before, unless somebody has changed it again since. */
-function putBack(current: SurveyWithQuestions, before: Question, after: Question): SurveyWithQuestions {
-  const present = current.questions.find(({ id }) => id === before.id);
-  if (!present || !isDeepStrictEqual({ ...present, order: 0 }, { ...after, order: 0 })) return current;
-  return { ...current, questions: current.questions.map((question) => (question === present ? { ...before, order: present.order } : question)) };
+/**
+ * Saves a change after which answers to the question would mean something else, or nothing: no submission is accepted meanwhile, so that
+ * once no answers are found there are none for good.
+ */
+async function whileUnanswered(
+  { hasAnswers, holdBack }: QuestionRoutesDeps, before: Question, save: (assertStill: (current: SurveyWithQuestions) => void) => Promise<SurveyWithQuestions>,
+): Promise<SurveyWithQuestions> {
+  const heldAt = performance.now();
+  const letOn = await holdBack(before.surveyId, heldMs);
+  try {
+    if (await hasAnswers(before)) throw conflict('HAS_RESPONSES', 'The question was answered in this moment, and stays as it was');
+    return await save((current) => {
+      if (!meansTheSame(before, pick(current, before.id)) || performance.now() - heldAt > timeToSaveMs) throw changedTooOften('survey');
+    });
+  } finally {
+    // At the latest it ends by itself.
+    await letOn().catch(() => undefined);
+  }
 }
 
 function hideQuestion(current: SurveyWithQuestions, id: string): SurveyWithQuestions {

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { assetPath } from '../../assets.ts';
@@ -62,6 +63,7 @@ type IntakeRedis = Redis & {
   appendBatch(stream: string, ...args: (string | number)[]): Promise<string[]>;
   announceSurvey(key: string, ...args: (string | number)[]): Promise<number>;
   removeResponse(stream: string, ...args: (string | number)[]): Promise<number>;
+  letSurveyOn(key: string, held: string): Promise<number>;
 };
 
 const script = (name: string): string => readFileSync(assetPath(`src/stores/redis/scripts/${name}.lua`), 'utf8');
@@ -75,6 +77,7 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
   const redis = plain as IntakeRedis;
   redis.defineCommand('appendBatch', { numberOfKeys: 1, lua: script('append') });
   redis.defineCommand('announceSurvey', { numberOfKeys: 1, lua: script('announce') });
+  redis.defineCommand('letSurveyOn', { numberOfKeys: 1, lua: script('let-on') });
   redis.defineCommand('removeResponse', { numberOfKeys: 1, lua: script('remove') });
   const lanes = shards.all.map((shard) => createLane(redis, shard, { metrics, hasRoom }));
   return {
@@ -94,6 +97,19 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
     announce: async (facts: SurveyFacts): Promise<boolean> => {
       const key = surveyKey(shards.of(facts.surveyId), facts.surveyId);
       return (await guarded(redis.announceSurvey(key, facts.revision, facts.quota ?? '', facts.codePositions, facts.total, facts.completed))) === 1;
+    },
+
+    /**
+     * Keeps submissions to a survey from being accepted until the function that it gives is called, or for so long at most: they are told
+     * that their revision is not in force, and come again. What was accepted before can then be looked at for good.
+     */
+    holdBack: async (surveyId: string, forMs: number): Promise<() => Promise<void>> => {
+      const key = surveyKey(shards.of(surveyId), surveyId);
+      const [seconds, micros] = (await guarded(redis.time())).map(Number);
+      // The fraction tells apart two who hold it back in one millisecond.
+      const held = `${(seconds ?? 0) * 1000 + Math.floor((micros ?? 0) / 1000) + forMs}.${randomInt(1_000_000)}`;
+      await guarded(redis.hset(key, 'held', held));
+      return async () => void (await guarded(redis.letSurveyOn(key, held)));
     },
 
     /** Exact counts of accepted responses; undefined when the intake does not know the survey. */

@@ -12,12 +12,19 @@
 local prefix, windowMs, memoryTtl, answersTtl = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local ACCEPTED, FILLED, REPLAY, MISMATCH, LIMITED, STALE, REFUSED, QUOTA, CHANGED, COMPLETE, UNKNOWN = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 
+-- While a survey is held back no revision of it is current: somebody makes sure that nobody answers what he is about to change.
+local function isHeld(untilMs)
+  if not untilMs then return false end
+  local now = redis.call('TIME')
+  return tonumber(untilMs) > now[1] * 1000 + now[2] / 1000
+end
+
 local surveys, at = {}, 6
 for i = 1, tonumber(ARGV[5]) do
   local key = prefix .. 'survey:' .. ARGV[at]
-  local found = redis.call('HMGET', key, 'rev', 'quota', 'total', 'completed', 'filled', 'codes')
+  local found = redis.call('HMGET', key, 'rev', 'quota', 'total', 'completed', 'filled', 'codes', 'held')
   surveys[i] = {
-    id = ARGV[at], key = key, isKnown = found[1], isCurrent = found[1] == ARGV[at + 1], quota = tonumber(found[2] or ''),
+    id = ARGV[at], key = key, isKnown = found[1], isCurrent = found[1] == ARGV[at + 1] and not isHeld(found[7]), quota = tonumber(found[2] or ''),
     total = tonumber(found[3] or 0), completed = tonumber(found[4] or 0), isFilled = found[5] == '1', newTotal = 0, newCompleted = 0,
     codes = tonumber(found[6] or 0),
   }
