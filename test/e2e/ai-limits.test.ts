@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
 import { newcomer, openSurvey } from '../support/ai-scene.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
-const written = ({ user }: SeenCall) => ({
-  title: 'Lunch', description: null,
-  questions: Array.from({ length: JSON.parse(user[0] ?? '{}').questionCount }, (_, n) => ({ type: 'NPS', text: `Question ${n}`, description: null, isRequired: false, options: [], rows: [], min: null, max: null, step: null })),
-});
+/** A survey to order, or how answers feel. */
+function answered({ user }: SeenCall) {
+  const { questionCount, answers } = JSON.parse(user[0] ?? '{}');
+  if (answers) return { answers: answers.map(({ n }: { n: number }) => ({ n, sentiment: 'neutral' })) };
+  return { title: 'Lunch', description: null, questions: Array.from({ length: questionCount }, (_, n) => ({ type: 'NPS', text: `Question ${n}`, description: null, isRequired: false, options: [], rows: [], min: null, max: null, step: null })) };
+}
 
 describe('limits of AI providers and what their calls take', () => {
   let ai: AiProviderServer;
@@ -26,16 +28,13 @@ describe('limits of AI providers and what their calls take', () => {
     await Promise.all(services.map((service) => service.stop()));
     await ai?.close();
   });
-  beforeEach(() => {
-    ai.calls.length = 0;
-    ai.answer = written;
-  });
+  const callsOf = (provider: SeenCall['wire']) => ai.calls.filter(({ wire }) => wire === provider).length;
   const generate = (client: Client | undefined, provider: string) => client?.call('POST', '/ai/generate-survey', { body: { prompt: `About ${Math.random()}`, questionCount: 5, provider } });
 
   it('hold over all processes: the calls a minute that the account has, and for the others AI_RATE_LIMITED with the time to come back', async () => {
-    ai.answer = undefined;
     const replies = await Promise.all(Array.from({ length: 8 }, (_, n) => clients[n % 2]?.call('POST', '/ai/settings/openai/test')));
     assert.equal(ai.calls.length, 3);
+    [ai.calls.length, ai.answer] = [0, answered];
     const refused = replies.filter((reply) => reply?.status === 503);
     assert.deepEqual([replies.filter((reply) => reply?.status === 200).length, refused.length], [3, 5]);
     for (const reply of refused) {
@@ -45,49 +44,47 @@ describe('limits of AI providers and what their calls take', () => {
     }
   });
 
-  it('let the writing of a survey wait behind a 202, and equal wishes of one person be one', async () => {
-    const body = { prompt: 'Canteen', questionCount: 5, provider: 'openai' };
-    const [first, second] = await Promise.all(clients.map((client) => client.call('POST', '/ai/generate-survey', { body })));
-    assert.deepEqual([first?.status, second?.status, ai.calls.length], [202, 202, 0], JSON.stringify(first?.body));
-    const { jobId } = first?.body.data;
-    assert.equal(second?.body.data.jobId, jobId);
-    assert.deepEqual(await clients[0]?.get(`/ai/jobs/${jobId}`), { jobId, status: 'RUNNING', progress: 0, result: null, error: null });
-    assert.equal((await clients[1]?.remove(`/ai/jobs/${jobId}`)).status, 'CANCELLED');
-  });
-
   it('count tokens as well, by what was really taken once that is known', async () => {
     const replies = [];
     for (let n = 0; n < 3; n += 1) replies.push((await generate(clients[n % 2], 'gemini'))?.status);
     assert.deepEqual(replies, [200, 200, 200], 'one after the other they take 150 each');
   });
 
-  it('delay analyses instead of failing them', async () => {
-    const [client] = clients;
-    assert.ok(client);
-    ai.answer = ({ user }) => ({ answers: JSON.parse(user[0] ?? '{}').answers.map(({ n }: { n: number }) => ({ n, sentiment: 'neutral' })) });
-    const { id } = await openSurvey(client, ['one', 'two']);
-    const reply = await client.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType: 'sentiment', provider: 'anthropic' } });
-    assert.deepEqual([reply.status, reply.body.data.status], [202, 'RUNNING'], JSON.stringify(reply.body));
-    assert.equal(ai.calls.length, 1);
-    assert.equal((await client.remove(`/ai/jobs/${reply.body.data.jobId}`)).status, 'CANCELLED');
-    const usage = await client.get(`/ai/usage?surveyId=${id}`);
-    assert.deepEqual([usage.calls, usage.inputTokens, usage.outputTokens, usage.byTask.map(({ task }: { task: string }) => task)], [1, 100, 50, ['sentiment']]);
-  });
+  // Each waits for a provider of its own as long as a request may take.
+  describe('that are reached', { concurrency: true }, () => {
+    it('let the writing of a survey wait behind a 202, and equal wishes of one person be one', async () => {
+      const body = { prompt: 'Canteen', questionCount: 5, provider: 'openai' };
+      const [first, second] = await Promise.all(clients.map((client) => client.call('POST', '/ai/generate-survey', { body })));
+      assert.deepEqual([first?.status, second?.status, callsOf('openai')], [202, 202, 0], JSON.stringify(first?.body));
+      const { jobId } = first?.body.data;
+      assert.equal(second?.body.data.jobId, jobId);
+      assert.deepEqual(await clients[0]?.get(`/ai/jobs/${jobId}`), { jobId, status: 'RUNNING', progress: 0, result: null, error: null });
+      assert.equal((await clients[1]?.remove(`/ai/jobs/${jobId}`)).status, 'CANCELLED');
+    });
 
-  it('are not used up by an analysis while others ask too', async () => {
-    const [client] = clients;
-    assert.ok(client);
-    const { id } = await openSurvey(client, Array.from({ length: 18 }, (_, n) => `answer ${n}`));
-    assert.equal((await generate(client, 'azure'))?.status, 200);
-    ai.answer = (call) => {
-      const { answers } = JSON.parse(call.user[0] ?? '{}');
-      return answers ? { answers: answers.map(({ n }: { n: number }) => ({ n, sentiment: 'neutral' })) } : written(call);
-    };
-    const reply = await client.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType: 'sentiment', provider: 'azure' } });
-    assert.equal(reply.status, 202, JSON.stringify(reply.body));
-    assert.equal(ai.calls.length, 16, 'four fifths of the minute, with the call before it');
-    assert.equal((await generate(client, 'azure'))?.status, 200);
-    assert.equal((await client.remove(`/ai/jobs/${reply.body.data.jobId}`)).status, 'CANCELLED');
+    it('delay analyses instead of failing them', async () => {
+      const [client] = clients;
+      assert.ok(client);
+      const { id } = await openSurvey(client, ['one', 'two']);
+      const reply = await client.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType: 'sentiment', provider: 'anthropic' } });
+      assert.deepEqual([reply.status, reply.body.data.status], [202, 'RUNNING'], JSON.stringify(reply.body));
+      assert.equal(callsOf('anthropic'), 1);
+      assert.equal((await client.remove(`/ai/jobs/${reply.body.data.jobId}`)).status, 'CANCELLED');
+      const usage = await client.get(`/ai/usage?surveyId=${id}`);
+      assert.deepEqual([usage.calls, usage.inputTokens, usage.outputTokens, usage.byTask.map(({ task }: { task: string }) => task)], [1, 100, 50, ['sentiment']]);
+    });
+
+    it('are not used up by an analysis while others ask too', async () => {
+      const [client] = clients;
+      assert.ok(client);
+      const { id } = await openSurvey(client, Array.from({ length: 18 }, (_, n) => `answer ${n}`));
+      assert.equal((await generate(client, 'azure'))?.status, 200);
+      const reply = await client.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType: 'sentiment', provider: 'azure' } });
+      assert.equal(reply.status, 202, JSON.stringify(reply.body));
+      assert.equal(callsOf('azure'), 16, 'four fifths of the minute, with the call before it');
+      assert.equal((await generate(client, 'azure'))?.status, 200);
+      assert.equal((await client.remove(`/ai/jobs/${reply.body.data.jobId}`)).status, 'CANCELLED');
+    });
   });
 
   it('add up to tokens and cost, by model, task and day; each sees their own, an ADMIN all', async () => {
