@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { answer } from './answer.ts';
 import { receiveBody, receiveStream, type ReceiveOptions } from './body.ts';
+import { socketText } from './client-address.ts';
 import { allowHint, corsHeaders, preflight } from './cors.ts';
 import type { Arrival } from './dispatch.ts';
 import { createListening, type ListeningOptions } from './listening.ts';
@@ -113,8 +114,6 @@ function readHead(req: HttpRequest): Head {
     problem = validationProblem([{ path: 'transfer-encoding', message: 'only chunked is known' }]);
   return { method: req.getMethod().toUpperCase(), path: req.getUrl(), query: req.getQuery() ?? '', headers, problem };
 }
-
-const socketText = (bytes: ArrayBuffer): string => Buffer.from(bytes).toString('latin1');
 
 async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest, isDraining: () => boolean): Promise<void> {
   const startedAt = performance.now();

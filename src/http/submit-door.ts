@@ -5,7 +5,7 @@ import { isId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { answer } from './answer.ts';
-import { limitKeyOf } from './client-address.ts';
+import { limitKeyOf, socketText } from './client-address.ts';
 import { corsHeaders } from './cors.ts';
 import { asProblem } from './dispatch.ts';
 import type { Limits } from './limits.ts';
@@ -46,7 +46,7 @@ export function createSubmitDoor(options: SubmitDoorOptions) {
     const surveyId = req.getParameter(0);
     const head = isId(surveyId) ? readHead(req) : undefined;
     if (!head) return false;
-    const address = limitKeyOf(options.addressOf(Buffer.from(res.getRemoteAddressAsText()).toString('latin1'), head.forwardedFor));
+    const address = limitKeyOf(options.addressOf(socketText(res.getRemoteAddressAsText()), head.forwardedFor));
     const passage: Passage = { res, startedAt: performance.now(), surveyId, address, head, isOver: false };
     const end = track();
     let isWhole = false;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createAddressReader, foldMapped, limitKeyOf } from '../../src/http/client-address.ts';
+import { createAddressReader, foldMapped, limitKeyOf, socketText } from '../../src/http/client-address.ts';
 
 describe('the client’s address', () => {
   it('is the socket’s own where no proxy is trusted, whatever the header says', () => {
@@ -8,6 +8,16 @@ describe('the client’s address', () => {
     assert.equal(read('203.0.113.9', undefined), '203.0.113.9');
     assert.equal(read('203.0.113.9', '198.51.100.1'), '203.0.113.9');
     assert.equal(read('127.0.0.1', '198.51.100.1'), '127.0.0.1');
+  });
+
+  it('of a socket is never that of the socket before', () => {
+    const addresses = ['203.0.113.9', '203.0.113.9', '203.0.113.8', '203.0.113', '', '203.0.113.8', '2001:0db8:0000:0000:0000:0000:0000:0001'];
+    for (const address of addresses) {
+      const given = new TextEncoder().encode(address).buffer;
+      assert.equal(socketText(given), address);
+      // The server takes its memory back.
+      new Uint8Array(given).fill(0);
+    }
   });
 
   it('is read from right to left through trusted proxies, up to the first that is not', () => {

@@ -4,7 +4,7 @@ import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Tickets } from '../../stores/redis/tickets.ts';
 import { answer } from '../answer.ts';
-import { limitKeyOf } from '../client-address.ts';
+import { limitKeyOf, socketText } from '../client-address.ts';
 import { asProblem, standingHeaders } from '../dispatch.ts';
 import type { Limits } from '../limits.ts';
 import type { People } from '../people.ts';
@@ -86,7 +86,7 @@ async function receive(deps: SocketDeps, { path, res, req, context }: Upgrade): 
   const reply = openReply(res);
   const knock: Knock = {
     ticket: req.getQuery('ticket') ?? '',
-    address: deps.addressOf(Buffer.from(res.getRemoteAddressAsText()).toString('latin1'), req.getHeader('x-forwarded-for') || undefined),
+    address: deps.addressOf(socketText(res.getRemoteAddressAsText()), req.getHeader('x-forwarded-for') || undefined),
     protocols: req.getHeader('sec-websocket-protocol').split(',').map((name) => name.trim()),
     origin: req.getHeader('origin'),
     host: req.getHeader('host'),
