@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { AiSwitch } from '../stores/postgres/ai-switch.ts';
@@ -66,7 +66,8 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
       });
       try {
         const completion = await provider.complete(request);
-        const noted = Promise.all([settle(id, completion.inputTokens + completion.outputTokens), record(id, request, { ...completion, isFailed: false })]);
+        // What is stored of the answer is not to stand in line behind this.
+        const noted = turn().then(() => Promise.all([settle(id, completion.inputTokens + completion.outputTokens), record(id, request, { ...completion, isFailed: false })]));
         return { ...completion, noted };
       } catch (error) {
         if (error instanceof Problem && error.code === 'AI_RATE_LIMITED')

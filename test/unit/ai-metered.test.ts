@@ -89,7 +89,7 @@ describe('a call within limits', () => {
         if (takes === 1) [nowMs, isOn] = [nowMs + 5000, isOnThen];
       };
       const done = askAhead(metered, task, { signal, begin });
-      await (isOnThen ? done : assert.rejects(done, { code: 'AI_DISABLED' }));
+      await (isOnThen ? done.then(({ noted }) => noted) : assert.rejects(done, { code: 'AI_DISABLED' }));
       assert.deepEqual([takes, sent(), settled], isOnThen ? [2, 1, [2]] : [2, 0, [0]]);
     });
 
