@@ -12,9 +12,9 @@ const lanes = 4;
 
 // The longest begin first, lest one of them runs on when the other lanes have nothing left.
 const longest = [
-  'chaos/export', 'chaos/ai-kill', 'e2e/live', 'chaos/stores-in-trouble', 'e2e/ai-limits', 'e2e/ai-privacy', 'e2e/ai-generation', 'e2e/live-processes', 'e2e/live-limits', 'e2e/ai-analysis', 'e2e/ai-providers', 'chaos/webhook-kill',
-  'e2e/processes', 'chaos/connections', 'chaos/live', 'e2e/ai-bad-input', 'e2e/ai-long-work', 'e2e/webhooks', 'e2e/exports', 'e2e/people', 'e2e/ai-themes', 'e2e/retention', 'e2e/ai-findings',
-  'integration/clickhouse-responses', 'chaos/kill', 'integration/embedded-stores', 'fuzz/api', 'integration/clickhouse-exactness', 'chaos/clock', 'chaos/outage', 'integration/embedded-clickhouse', 'integration/live-socket',
+  'chaos/ai-kill', 'chaos/export', 'e2e/ai-providers', 'e2e/live', 'e2e/ai-generation', 'e2e/processes', 'e2e/ai-analysis', 'e2e/retention', 'e2e/ai-privacy', 'chaos/webhook-kill', 'e2e/exports', 'e2e/replay', 'e2e/live-limits', 'chaos/stores-in-trouble', 'e2e/ai-findings', 'e2e/webhooks', 'e2e/live-processes', 'e2e/ai-limits',
+  'chaos/kill', 'integration/embedded-stores', 'integration/clickhouse-exactness', 'chaos/connections', 'integration/clickhouse-responses', 'integration/report-pdf', 'e2e/ai-long-work', 'e2e/people', 'e2e/ai-bad-input', 'integration/ai-hostile-texts', 'fuzz/api',
+  'e2e/readme-live', 'chaos/outage', 'e2e/main-journey', 'e2e/ai-themes', 'integration/clickhouse-cluster', 'integration/live-socket', 'integration/embedded-clickhouse', 'e2e/left-behind', 'integration/authz-matrix', 'chaos/live', 'chaos/clock',
 ];
 
 // They compare times of milliseconds, so nothing may run beside them.
