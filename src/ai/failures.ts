@@ -1,4 +1,5 @@
 import { Problem, type ProblemCode } from '../errors.ts';
+import { RefusedReply, UnfitReply } from './provider.ts';
 
 const mostRetryAfterSeconds = 3600;
 const defaultRetryAfterSeconds = 30;
@@ -30,6 +31,15 @@ export function isPassing(error: unknown): boolean {
   return status === undefined ? /Connection|Timeout/.test(kindOf(error.cause)) : status >= 500 || status === 408;
 }
 
+/** What a failure says of what was sent: that the provider refuses it, or has no fitting reply to it; undefined where it says nothing of that. */
+export function verdictOn(error: unknown): 'refused' | 'unfit' | undefined {
+  if (error instanceof UnfitReply) return 'unfit';
+  if (error instanceof RefusedReply) return 'refused';
+  return error instanceof Problem && isContentFilter(error.cause) ? 'refused' : undefined;
+}
+
+const isContentFilter = (error: unknown): boolean => numberField(error, 'status') === 400 && /content_filter/.test(wordsOf(error));
+
 function codeOf(status: number | undefined, said: string): ProblemCode {
   // Some say it with 429, but waiting does not help.
   if (isWithoutCredit(status, said)) return 'AI_PROVIDER_ERROR';
@@ -46,7 +56,7 @@ const isWithoutCredit = (status: number | undefined, said: string): boolean => s
 function messageOf(code: ProblemCode, error: unknown, status: number | undefined): string | undefined {
   if (code !== 'AI_PROVIDER_ERROR') return undefined;
   if (isWithoutCredit(status, wordsOf(error))) return 'The account with the AI provider has no credit left';
-  if (status === 400 && /content_filter/.test(wordsOf(error))) return 'The AI provider refused the content';
+  if (isContentFilter(error)) return 'The AI provider refused the content';
   if (/Timeout/.test(kindOf(error))) return 'The AI provider did not answer in time';
   if (status !== undefined) return `The AI provider failed with status ${status}`;
   return /Connection/.test(kindOf(error)) ? 'The AI provider could not be reached, or broke off' : 'The AI provider did not reply as its interface does';

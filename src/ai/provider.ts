@@ -52,6 +52,13 @@ export class RefusedReply extends Problem {
   }
 }
 
+/** What was replied is not what was asked for, nor was it when the mistakes were pointed out. */
+export class UnfitReply extends Problem {
+  constructor() {
+    super('AI_PROVIDER_ERROR', 'The AI provider did not reply with what was asked for');
+  }
+}
+
 /** Replies that were good, for a while, so that the same is not asked twice. */
 export interface KeptReplies {
   get(key: string): Promise<string | undefined>;

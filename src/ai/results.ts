@@ -35,8 +35,9 @@ export async function readResult(store: Pick<AiStore, 'sentiments' | 'sentimentP
     return { positive: count('positive'), negative: count('negative'), neutral: count('neutral'), mixed: count('mixed') };
   };
   const all = of(null);
+  const unjudged = counts.find((row) => row.questionId === null && row.sentiment === null)?.count;
   return {
-    data: { sentiment: all, perQuestion: questionIds.map((questionId) => ({ questionId, sentiment: of(questionId) })), perResponse },
+    data: { sentiment: all, ...(unjudged !== undefined && { unjudged }), perQuestion: questionIds.map((questionId) => ({ questionId, sentiment: of(questionId) })), perResponse },
     total: sentiments.reduce((sum, sentiment) => sum + all[sentiment], 0),
   };
 }

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { Problem } from '../errors.ts';
 import { thinkingTokens } from './models.ts';
 import { withOwnSignal } from './own-signal.ts';
-import type { Completion, CompletionRequest, ModelTier, Provider, Turn } from './provider.ts';
+import { UnfitReply, type Completion, type CompletionRequest, type ModelTier, type Provider, type Turn } from './provider.ts';
 import type { ReplyReading } from './read-reply.ts';
 
 /** A thing to ask a model for. */
@@ -85,7 +84,7 @@ async function exchange<T>(provider: Provider, { task, calls }: { task: Task<T>;
   if ('value' in read) return { value: read.value, text: first };
   const second = await say([question, { role: 'assistant', text: first.slice(0, mostQuoted) || '{}' }, { role: 'user', text: repairWords(read.wrong) }]);
   const repaired = readText(second, task);
-  if (!('value' in repaired)) throw new Problem('AI_PROVIDER_ERROR', 'The AI provider did not reply with what was asked for');
+  if (!('value' in repaired)) throw new UnfitReply();
   return { value: repaired.value, text: second };
 }
 

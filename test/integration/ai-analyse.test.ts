@@ -79,6 +79,36 @@ describe('an analysis of many answers', () => {
     assert.equal(asked.get('digests'), 1);
   });
 
+  for (const type of ['sentiment', 'themes', 'summary'] as const)
+    it(`judges all others where the provider has no reply to one, and does not send that again: ${type}`, async () => {
+      const { add, run, real, scope } = await scene.openSurvey({ type, batchSize: 10 });
+      const judged = ({ n }: any) => (type === 'themes' ? { n, sentiment: 'neutral', themes: ['Food'] } : { n, sentiment: 'neutral' });
+      ai.answer = (call) => {
+        const { answers = [] } = dataOf(call);
+        if ('same' in call.schema.properties) return { same: [] };
+        if ('summary' in call.schema.properties) return { summary: 'Food', insights: [], recommendations: [] };
+        if (answers.some(({ text }: any) => text === 'answer 13')) return { answers: 'no' };
+        return type === 'summary' ? { note: 'Food' } : { answers: answers.map(judged) };
+      };
+      await add(Array.from({ length: 30 }, (_, n) => `answer ${n}`));
+      await run();
+      const sent = ai.calls.length;
+      const stored = await postgres.sql<{ unjudged: boolean; count: number }[]>`
+        SELECT jsonb_exists(finding, 'unjudged') AS unjudged, count(*)::int AS count FROM ai_findings WHERE survey_id = ${scope.surveyId} GROUP BY 1 ORDER BY 1`;
+      assert.deepEqual(stored.map(({ unjudged, count }) => [unjudged, count]), [[false, 29], [true, 1]]);
+      assert.ok(sent < 25, `${sent} calls`);
+      if (type === 'themes') assert.deepEqual((await real.themes(scope, 10)).map(({ name, count }) => [name, count]), [['Food', 29]]);
+      if (type === 'sentiment') {
+        assert.deepEqual((await real.sentiments(scope)).filter(({ questionId }) => questionId === null).map(({ sentiment, count }) => [sentiment, count]), [['neutral', 29], [null, 1]]);
+        assert.equal((await real.sentimentPage(scope, 1, 100)).length, 29);
+      }
+      let found = 0;
+      if (type !== 'summary') for await (const page of createAiFindingRows(postgres.sql).pages(scope)) found += page.length;
+      assert.equal(found, type === 'summary' ? 0 : 29);
+      await run();
+      assert.equal(ai.calls.filter((call) => 'answers' in dataOf(call)).length, 0, 'nothing is sent again');
+    });
+
   it('sums notes up forty at a time, and asks only for the last branches when more come', async () => {
     const { add, run } = await scene.openSurvey({ type: 'summary', batchSize: 1 });
     const sizes = () => ai.calls.filter((call) => 'summary' in call.schema.properties).map((call) => dataOf(call).notes.length);

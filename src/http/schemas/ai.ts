@@ -48,6 +48,7 @@ const sentimentCounts = z
 export const sentimentAnalysisSchema = z
   .strictObject({
     sentiment: sentimentCounts,
+    unjudged: countSchema.optional().describe('Answers that the provider refuses to judge, or has no fitting reply to; left out where there are none. They are not sent again, and count nowhere else'),
     perQuestion: z.array(z.strictObject({ questionId: idSchema, sentiment: sentimentCounts })),
     perResponse: z.array(z.strictObject({ responseId: idSchema, questionId: idSchema, sentiment: sentimentSchema })),
   })

@@ -24,7 +24,7 @@ export function createAiFindingRows(sql: Sql) {
         const beyond = last === undefined ? sql`` : sql`AND (response_id, question_id) > (${last.responseId}, ${last.questionId})`;
         const page = await sql<FoundValues[]>`
           SELECT response_id AS "responseId", question_id AS "questionId", coalesce(finding->'themes', jsonb_build_array(finding->'sentiment')) AS values
-          FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} ${beyond} ORDER BY response_id, question_id LIMIT ${pageRows}`;
+          FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT jsonb_exists(finding, 'unjudged') ${beyond} ORDER BY response_id, question_id LIMIT ${pageRows}`;
         const shown = await shownThemes({ surveyId, topic }, [...new Set(page.flatMap(({ values }) => values))]);
         if (page.length > 0) yield page.map((found) => ({ ...found, values: [...new Set(found.values.map((value) => shown.get(value) ?? value))] }));
         if (page.length < pageRows) return;

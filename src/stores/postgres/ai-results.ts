@@ -21,8 +21,8 @@ export function createAiResults(run: <T>(work: (tx: Tx) => Promise<T>) => Promis
             count(*) FILTER (WHERE sentiment = 'mixed') AS mixed, count(*) FILTER (WHERE sentiment = 'neutral') AS neutral
           FROM (SELECT DISTINCT * FROM (${saidThemes(tx, scope)}) said) shown GROUP BY name ORDER BY count DESC, name LIMIT ${limit}`),
 
-    /** → sentiment by question; `questionId` null: all together. */
-    sentiments: ({ surveyId, topic }: Topic): Promise<{ questionId: string | null; sentiment: string; count: number }[]> =>
+    /** → sentiment by question; `questionId` null: all together; `sentiment` null: answers that the provider refused. */
+    sentiments: ({ surveyId, topic }: Topic): Promise<{ questionId: string | null; sentiment: string | null; count: number }[]> =>
       run((tx) => tx`
         SELECT question_id AS "questionId", finding->>'sentiment' AS sentiment, count(*) AS count FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}
         GROUP BY GROUPING SETS ((question_id, finding->>'sentiment'), (finding->>'sentiment')) ORDER BY 1, 2`),
@@ -32,7 +32,7 @@ export function createAiResults(run: <T>(work: (tx: Tx) => Promise<T>) => Promis
       run((tx) => tx`
         SELECT response_id AS "responseId", question_id AS "questionId", finding->>'sentiment' AS sentiment FROM ai_findings
         WHERE survey_id = ${surveyId} AND topic = ${topic} AND (response_id, question_id) IN (
-          SELECT response_id, question_id FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} ORDER BY response_id, question_id LIMIT ${limit} OFFSET ${(page - 1) * limit})
+          SELECT response_id, question_id FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT jsonb_exists(finding, 'unjudged') ORDER BY response_id, question_id LIMIT ${limit} OFFSET ${(page - 1) * limit})
         ORDER BY response_id, question_id`),
   };
 }

@@ -126,7 +126,7 @@ export function createAiStore(sql: Sql) {
     digests: async ({ surveyId, topic }: Scope, responseIds: readonly string[]): Promise<Map<string, Buffer>> => {
       const rows = await sql<{ key: string; digest: Buffer }[]>`
         SELECT response_id || ' ' || question_id AS key, digest FROM ai_findings
-        WHERE survey_id = ${surveyId} AND topic = ${topic} AND response_id = ANY(${responseIds}::uuid[]) AND (jsonb_exists(finding, 'sentiment') OR EXISTS (SELECT FROM ai_notes WHERE ai_notes.id = note_id))`;
+        WHERE survey_id = ${surveyId} AND topic = ${topic} AND response_id = ANY(${responseIds}::uuid[]) AND (jsonb_exists_any(finding, ARRAY['sentiment', 'unjudged']) OR EXISTS (SELECT FROM ai_notes WHERE ai_notes.id = note_id))`;
       return new Map(rows.map(({ key, digest }) => [key, digest]));
     },
 

@@ -9,6 +9,7 @@ import { ahead } from './ahead.ts';
 import { conclude, type ConcludeDeps } from './conclude.ts';
 import { eachInFlight, type Flight } from './flights.ts';
 import { freshBatches, type FreshBatch, type FreshBatchesDeps, type Walk } from './fresh-batches.ts';
+import { judge } from './judge.ts';
 import { openKnownThemes, type KnownThemes } from './known-themes.ts';
 import { mergeThemes, type MergeDeps } from './merge-themes.ts';
 import { createProgress } from './progress.ts';
@@ -39,11 +40,17 @@ interface ReadyBatch extends FreshBatch {
 
 /** What came back of a batch. */
 interface Reply extends FreshBatch {
-  /** One finding an answer. */
-  value: unknown[];
-  note: { id: string; note: string } | undefined;
-  /** Resolves when the call is written down. */
+  parts: readonly Part[];
+  /** Resolves when the calls are written down. */
   noted: Promise<unknown>;
+}
+
+/** Answers that were judged together; mostly the whole batch. */
+interface Part {
+  answers: FreshBatch['answers'];
+  /** One finding an answer; undefined for an answer that the provider refuses. */
+  value: unknown[] | undefined;
+  note: { id: string; note: string } | undefined;
 }
 
 /**
@@ -60,7 +67,7 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Co
     async call(batch, flight) {
       const reply = await send(deps, { ...analysis, ...flight }, { batch, known });
       // The next batch is told of the themes of this one.
-      if (known) await orNoted(reply, pastOutages(() => known.add(themed.parse(reply.value))));
+      if (known) await orNoted(reply, pastOutages(() => known.add(themed.parse(reply.parts.flatMap(({ value = [] }) => value)))));
       return reply;
     },
     store: (reply) => orNoted(reply, pastOutages(() => save(deps, job, reply))),
@@ -83,9 +90,19 @@ const themed = z.array(z.object({ themes: z.array(z.string()) }));
 const notes = z.array(z.object({ note: z.string() }));
 
 async function send(deps: AnalyseDeps, { type, provider, signal, begin }: Analysis & Flight, { batch: { sent, answers, share }, known }: { batch: ReadyBatch; known: KnownThemes | undefined }): Promise<Reply> {
-  signal.throwIfAborted();
-  const { value, noted } = await askAhead(provider, analyses[type](sent, known?.names() ?? []), { signal, begin });
-  return { answers, share, value, noted, note: type === 'summary' ? { id: deps.newId(), note: notes.parse(value)[0]?.note ?? '' } : undefined };
+  const calls: Promise<unknown>[] = [];
+  const judged = await judge(sent, async (some) => {
+    signal.throwIfAborted();
+    const { value, noted } = await askAhead(provider, analyses[type](some, known?.names() ?? []), { signal, begin });
+    calls.push(noted);
+    return value;
+  }).catch(async (error: unknown) => {
+    await Promise.allSettled(calls);
+    throw error;
+  });
+  const noteOf = (value: unknown[]) => ({ id: deps.newId(), note: notes.parse(value)[0]?.note ?? '' });
+  const parts = judged.map(({ from, to, value }): Part => ({ answers: answers.slice(from, to), value, note: type === 'summary' && value ? noteOf(value) : undefined }));
+  return { answers, share, parts, noted: Promise.all(calls) };
 }
 
 /** Who is told of a failure finds the call among those that were made. */
@@ -98,8 +115,12 @@ async function orNoted({ noted }: Reply, work: Promise<void>): Promise<void> {
   }
 }
 
+/** An answer that the provider refuses is not sent again. */
+const unjudged = { unjudged: true };
+
 /** May be done again when it has failed. */
-async function save({ store }: AnalyseDeps, job: SurveyJob, { answers, value, note }: Reply): Promise<void> {
-  if (note) await store.saveNote(job, note);
-  await store.saveFindings(job, job.id, answers.map(({ responseId, questionId, digest }, index) => ({ responseId, questionId, digest, finding: note ? {} : value[index], noteId: note?.id })));
+async function save({ store }: AnalyseDeps, job: SurveyJob, { parts }: Reply): Promise<void> {
+  for (const { note } of parts) if (note) await store.saveNote(job, note);
+  await store.saveFindings(job, job.id, parts.flatMap(({ answers, value, note }) =>
+    answers.map(({ responseId, questionId, digest }, index) => ({ responseId, questionId, digest, finding: !value ? unjudged : note ? {} : value[index], noteId: note?.id }))));
 }
