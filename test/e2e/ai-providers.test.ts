@@ -24,11 +24,15 @@ interface Trouble {
   failed?: number;
   /** Whether work of many calls tries again, here once. */
   isPassing?: boolean;
+  /** What it says of the answers that were sent: work of many calls then asks about fewer of them at a time. */
+  verdict?: 'refused' | 'unfit';
 }
 
 const same = (fault: Fault) => () => fault;
 const passing = { code: 'AI_PROVIDER_ERROR', isPassing: true };
-const unusable = { code: 'AI_PROVIDER_ERROR', calls: 2, failed: 0 };
+const unusable = { code: 'AI_PROVIDER_ERROR', calls: 2, failed: 0, verdict: 'unfit' } as const;
+/** Three answers: all, one, two, and those one by one. */
+const asksUntilSingle = 5;
 const key = `sk-…${standInKey}`;
 
 const troubles: readonly Trouble[] = [
@@ -77,9 +81,9 @@ const troubles: readonly Trouble[] = [
   { what: 'words instead of JSON', ...unusable, fault: same({ text: 'I would love to help! Here you are' }) },
   { what: 'JSON of another form', ...unusable, fault: same({ text: '{"survey":{"id":1},"answers":"all good"}' }) },
   { what: 'JSON that stops at the most tokens', ...unusable, fault: same({ text: '{"title":"Lu', ending: 'length' }) },
-  { what: 'a refusal', code: 'AI_PROVIDER_ERROR', fault: same({ refusal: true }) },
+  { what: 'a refusal', code: 'AI_PROVIDER_ERROR', verdict: 'refused', fault: same({ refusal: true }) },
   {
-    what: 'a filter of contents', code: 'AI_PROVIDER_ERROR',
+    what: 'a filter of contents', code: 'AI_PROVIDER_ERROR', verdict: 'refused',
     fault: (provider) => (provider === 'azure' ? { status: 400, body: { error: { code: 'content_filter', message: 'The response was filtered due to the prompt triggering the content management policy.', status: 400 } } } : { text: '{}', ending: 'filter' }),
   },
 ];
@@ -112,9 +116,12 @@ describe('AI providers', () => {
     return { all, failedCalls };
   };
 
-  async function assertTrouble(stage: Stage, feature: Feature, { what, fault, code, calls: once = 1, failed: failedOnce = 1, isPassing = false }: Trouble): Promise<void> {
+  async function assertTrouble(stage: Stage, feature: Feature, { what, fault, code, calls: once = 1, failed: failedOnce = 1, isPassing = false, verdict }: Trouble): Promise<void> {
     const { provider } = stage;
-    const [times, failed] = feature.isBulk && isPassing ? [once * 2, failedOnce * 2] : [once, failedOnce];
+    // Of answers that are refused the others are judged: see below.
+    if (feature.isBulk && verdict === 'refused') return;
+    const asks = !feature.isBulk ? 1 : isPassing ? 2 : verdict === 'unfit' ? asksUntilSingle : 1;
+    const [times, failed] = [once * asks, failedOnce * asks];
     const where = `${provider}, ${feature.name}: ${what}`;
     const [stored, usage] = [await tables.of(stage), await used(stage)];
     calls[provider].length = 0;
@@ -145,6 +152,24 @@ describe('AI providers', () => {
         for (const trouble of some) await assertTrouble(stages[provider], feature, trouble);
       }));
     });
+
+  it('that refuse what they are sent together are asked about fewer answers at a time, and judge the others', async () => {
+    const feature = features.find(({ name }) => name === 'sentiment');
+    assert.ok(feature?.isBulk);
+    for (const trouble of troubles.filter(({ verdict }) => verdict === 'refused').slice(0, 1))
+      await Promise.all(aiProviders.map(async (provider) => {
+        const before = await used(stages[provider]);
+        calls[provider].length = 0;
+        // All of them, and then the one by itself.
+        script[provider] = [trouble.fault(provider), trouble.fault(provider)];
+        const reply = await feature.ask(stages[provider]);
+        assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
+        assertConforms(feature.route, reply);
+        const { sentiment, unjudged, perResponse } = reply.body.data;
+        assert.deepEqual([unjudged, perResponse.length, sentiment.positive + sentiment.negative + sentiment.neutral + sentiment.mixed], [1, 2, 2], provider);
+        assert.deepEqual([calls[provider].length, await used(stages[provider])], [3, { all: before.all + 3, failedCalls: before.failedCalls + 2 }], provider);
+      }));
+  });
 
   it('are hung up on when they send without end, long before the memory is full', () => {
     assert.ok(scene.ai.floodedBytes < 64 * 1024 ** 2, `${scene.ai.floodedBytes} bytes were taken of four gigabytes`);

@@ -228,7 +228,8 @@ describe('uploads', () => {
     assert.equal((await send(hidden, new Uint8Array(png), { 'x-survey-token': hidden.token ?? '' })).status, 201);
     const closed = await survey();
     const text = await admin.create(`/surveys/${closed.surveyId}/questions`, { type: 'SHORT_TEXT', text: 'Name?' });
-    assert.equal((await send({ ...closed, questionId: text.id }, new Uint8Array(png))).status, 404);
+    const misplaced = await send({ ...closed, questionId: text.id }, new Uint8Array(png));
+    assert.deepEqual([misplaced.status, misplaced.problem.details], [400, [{ path: 'questionId', message: 'takes no files: its type is SHORT_TEXT' }]]);
     await admin.put(`/surveys/${closed.surveyId}`, { status: 'PAUSED' });
     const refused = await send(closed, new Uint8Array(png));
     assert.deepEqual([refused.status, refused.problem.details.reason], [409, 'SURVEY_NOT_ACTIVE']);
@@ -244,7 +245,9 @@ describe('uploads', () => {
     await (await download(data.uploadId, { range: 'bytes=0-0' })).arrayBuffer();
     const me = await admin.get('/auth/me');
     const taken = await admin.get(`/audit?objectId=${data.uploadId}`);
-    assert.deepEqual(taken.map((entry: any) => [entry.action, entry.actorId, entry.details]), [['upload.downloaded', me.id, { surveyId: target.surveyId }]]);
+    assert.deepEqual(taken.map((entry: any) => [entry.action, entry.actorId, entry.details]), [
+      ['upload.downloaded', me.id, { surveyId: target.surveyId, range: `bytes 0-0/${png.length}` }], ['upload.downloaded', me.id, { surveyId: target.surveyId }],
+    ]);
     const done = await admin.get(`/audit?objectId=${target.surveyId}`);
     assert.deepEqual(done.map((entry: any) => entry.action), ['survey.published', 'survey.created']);
   });
