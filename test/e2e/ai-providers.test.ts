@@ -153,24 +153,6 @@ describe('AI providers', () => {
       }));
     });
 
-  it('that refuse what they are sent together are asked about fewer answers at a time, and judge the others', async () => {
-    const feature = features.find(({ name }) => name === 'sentiment');
-    assert.ok(feature?.isBulk);
-    for (const trouble of troubles.filter(({ verdict }) => verdict === 'refused').slice(0, 1))
-      await Promise.all(aiProviders.map(async (provider) => {
-        const before = await used(stages[provider]);
-        calls[provider].length = 0;
-        // All of them, and then the one by itself.
-        script[provider] = [trouble.fault(provider), trouble.fault(provider)];
-        const reply = await feature.ask(stages[provider]);
-        assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
-        assertConforms(feature.route, reply);
-        const { sentiment, unjudged, perResponse } = reply.body.data;
-        assert.deepEqual([unjudged, perResponse.length, sentiment.positive + sentiment.negative + sentiment.neutral + sentiment.mixed], [1, 2, 2], provider);
-        assert.deepEqual([calls[provider].length, await used(stages[provider])], [3, { all: before.all + 3, failedCalls: before.failedCalls + 2 }], provider);
-      }));
-  });
-
   it('are hung up on when they send without end, long before the memory is full', () => {
     assert.ok(scene.ai.floodedBytes < 64 * 1024 ** 2, `${scene.ai.floodedBytes} bytes were taken of four gigabytes`);
   });
@@ -266,6 +248,25 @@ describe('AI providers', () => {
         assert.ok(calls[provider].length > 0, feature.name);
       }
     });
+
+  it('that refuse what they are sent together are asked about fewer answers at a time, and judge the others', async () => {
+    const feature = features.find(({ name }) => name === 'sentiment');
+    assert.ok(feature?.isBulk);
+    for (const trouble of troubles.filter(({ verdict }) => verdict === 'refused').slice(0, 1))
+      await Promise.all(aiProviders.map(async (provider) => {
+        const stage = await setStage(scene, provider);
+        const before = await used(stage);
+        calls[provider].length = 0;
+        // All of them, and then the one by itself.
+        script[provider] = [trouble.fault(provider), trouble.fault(provider)];
+        const reply = await feature.ask(stage);
+        assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
+        assertConforms(feature.route, reply);
+        const { sentiment, unjudged, perResponse } = reply.body.data;
+        assert.deepEqual([unjudged, perResponse.length, sentiment.positive + sentiment.negative + sentiment.neutral + sentiment.mixed], [1, 2, 2], provider);
+        assert.deepEqual([calls[provider].length, await used(stage)], [3, { all: before.all + 3, failedCalls: before.failedCalls + 2 }], provider);
+      }));
+  });
 
   it('leave no trace of their keys, and no error of the service itself, in its log', async () => {
     assert.deepEqual(scene.ai.strays, []);
