@@ -4,6 +4,7 @@ import { encodeTombstone } from '../../src/domain/response-row.ts';
 import type { CountPlan, CountRequest, CountResult, Dimension, NumberScale, TextKey } from '../../src/domain/questions/contract.ts';
 import { newId } from '../../src/ids.ts';
 import { createTotalsStore, type SurveyCountQuery, type TotalsStore } from '../../src/stores/clickhouse/totals.ts';
+import { spelledWords } from '../support/spelled-words.ts';
 import { givenStart, openResponseDatabase, responseLine, type GivenResponse, type ResponseDatabase } from '../support/response-database.ts';
 
 let database: ResponseDatabase;
@@ -241,6 +242,19 @@ test('words are counted in lower case in every script, the fifty most frequent',
     { key: '42', count: 2 }, { key: 'größe', count: 2 }, { key: 'мир', count: 2 }, { key: 'привет', count: 2 }, { key: '漢字', count: 2 },
     { key: 'grösse', count: 1 }, { key: 'שלום', count: 1 },
   ]);
-  const many = await keys([Array.from({ length: 80 }, (_, index) => `word${index}`).join(' ')], 'words');
-  assert.equal(many.length, 50);
+  const surveyId = await given([{ codes: [1], texts: [Array.from({ length: 80 }, (_, index) => `word${index} word${index % 60}`).join(' ')] }]);
+  const many = await first(surveyId, 0, { kind: 'text', slot: 0, presence: 0, by: 'words' });
+  assert.ok(many.kind === 'text');
+  assert.equal(many.counts.length, 50);
+  const counted = many.counts.reduce((sum, { count: mentions }) => sum + mentions, 0);
+  assert.deepEqual(many.others, { keys: 30, count: 160 - counted }, 'what is not given is summed up');
+});
+
+test('marks, apostrophes and joiners belong to their words, and equal words are counted together however they are typed', async () => {
+  for (const [text, words] of spelledWords) {
+    const wanted = new Map<string, number>();
+    for (const word of words) wanted.set(word, (wanted.get(word) ?? 0) + 1);
+    const counts = await keys([text], 'words');
+    assert.deepEqual(new Map(counts.map(({ key, count: mentions }) => [key, mentions])), new Map([...wanted].sort(([one], [other]) => counts.findIndex(({ key }) => key === one) - counts.findIndex(({ key }) => key === other))), text);
+  }
 });

@@ -98,7 +98,8 @@ export type CountResult =
   | { kind: 'codes'; counts: ReadonlyMap<number, number> }
   | { kind: 'bits'; counts: readonly number[] }
   | { kind: 'number'; moments: NumberMoments }
-  | { kind: 'text'; counts: readonly { key: string; count: number }[] };
+  /** `others`: keys beyond those given, and how often they occur; missing where there are none. */
+  | { kind: 'text'; counts: readonly { key: string; count: number }[]; others?: { keys: number; count: number } };
 
 /** What a type wants counted for a question. `base`: responses with any of these positions not 0 have answered it. */
 export interface CountPlan {
@@ -127,6 +128,8 @@ export interface TypeStatistic {
   /** MATRIX: row value → mean column position (1…n); null where nobody answered it. */
   averageByRow?: Record<string, number | null>;
   topWords?: { word: string; count: number }[];
+  /** How many further words there are beside `topWords`, and how often they occur together. */
+  otherWords?: { words: number; count: number };
 }
 
 export interface Category {

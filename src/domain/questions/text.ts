@@ -9,6 +9,8 @@ export interface TextKind {
   settings: QuestionType['settings'];
   /** How the database groups the texts. */
   by: TextKey;
+  /** Whether a text says nothing: then the question is not answered, and the text not looked at further. */
+  isNoAnswer?(text: string): boolean;
   /** What is wrong with a text, or undefined. */
   problemOf(text: string, settings: Readonly<Record<string, unknown>>): string | undefined;
   statistic: QuestionType['statistic'];
@@ -33,6 +35,7 @@ export function createTextType(kind: TextKind): QuestionType {
       const placed = onlyAnswer(answers, context);
       const { textValue } = placed.answer;
       if (!refuseStrays(placed, textOnly, context) || textValue === undefined) return;
+      if (kind.isNoAnswer?.(textValue) === true) return;
       const problem = isPlainText(textValue) ? kind.problemOf(textValue, question.settings) : 'holds a lone surrogate or a NUL character';
       if (problem !== undefined) return context.report(placed.index, 'textValue', problem);
       row.codes[slotAt(question)] = 1;
@@ -51,6 +54,11 @@ export function createTextType(kind: TextKind): QuestionType {
 
 export function textCounts(result: CountResult | undefined): readonly { key: string; count: number }[] {
   return result?.kind === 'text' ? result.counts : [];
+}
+
+function otherWords(result: CountResult | undefined): { words: number; count: number } {
+  const others = result?.kind === 'text' ? result.others : undefined;
+  return { words: others?.keys ?? 0, count: others?.count ?? 0 };
 }
 
 export const countsByKey = (results: readonly CountResult[]): Record<string, number> =>
@@ -93,6 +101,7 @@ export function createFreeText({ maxLength, isMultiLine }: { maxLength: number; 
       pattern: pattern.optional(),
     }),
     by: 'words',
+    isNoAnswer: (text) => text !== '' && text.trim() === '',
     problemOf(text, settings) {
       const most = Number(settings['maxLength'] ?? maxLength);
       if (text === '') return 'must not be empty';
@@ -101,8 +110,8 @@ export function createFreeText({ maxLength, isMultiLine }: { maxLength: number; 
       const form = settings['pattern'];
       return typeof form === 'string' && !matchesPattern(form, text) ? 'does not have the form that is asked for' : undefined;
     },
-    statistic: (_question, results) => ({ ...blankStatistic(), topWords: textCounts(results[0]).map(({ key, count }) => ({ word: key, count })) }),
-    noDimension: 'is a free text, which cannot be a crosstab variable',
+    statistic: (_question, [result]) => ({ ...blankStatistic(), topWords: textCounts(result).map(({ key, count }) => ({ word: key, count })), otherWords: otherWords(result) }),
+    noDimension: 'is a free text, which has no categories',
   });
   return { ...type, lackOf: (question, row) => ((row.texts[textSlotAt(question)] ?? '').trim() === '' ? 'and white space is no answer' : undefined) };
 }

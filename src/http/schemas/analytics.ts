@@ -29,7 +29,9 @@ export const questionStatisticSchema = z
     bottomBox: boxSchema.optional().describe('Scales: the lowest point, likewise'),
     averageRank: z.record(z.string(), figure.nullable()).optional().describe('RANKING: mean rank by option value; null where nobody ranked it'),
     averageByRow: z.record(z.string(), figure.nullable()).optional().describe('MATRIX: mean column (1…n) by row value; null where nobody answered it. It says something only where the columns are a scale in their order'),
-    topWords: z.array(z.strictObject({ word: z.string(), count: countSchema })).optional().describe('Texts: the most frequent words, in lower case'),
+    topWords: z.array(z.strictObject({ word: z.string(), count: countSchema.describe('Mentions: how often the word was written, also several times in one answer. No share of respondents') })).max(50).optional()
+      .describe('Texts: the most frequent words, at most 50, equally frequent ones in the order of their letters. A word is a run of letters, marks and digits, with apostrophes inside it (’ is counted as \'); it is put into Unicode form NFC and lower case. Words of one character are left out; no others are (articles and the like count), and no endings are cut. Scripts without spaces give runs of letters'),
+    otherWords: z.strictObject({ words: countSchema.describe('Different words'), count: countSchema.describe('Mentions of them') }).optional().describe('Texts: what there is beside `topWords`'),
   })
   .meta({ id: 'QuestionStatistic', description: 'What was answered to one question. Percentages and means have full precision.' });
 

@@ -1,4 +1,5 @@
 import { isClockTime, isEmailAddress, isPlainText } from '../../domain/questions/text-checks.ts';
+import { wordsIn } from '../../domain/questions/words.ts';
 import { isoDay } from '../file/dates.ts';
 import type { FoundQuestion } from '../file/question.ts';
 import type { Row } from '../file/table.ts';
@@ -57,7 +58,7 @@ const wordsShownAtMost = 50;
 
 /** Analytics shows the most frequent words: all are compared where they fit in, else those shown. */
 function countWords({ found }: MadeQuestion, rows: readonly Row[], { topWords = [] }: Statistic): CountedTwice {
-  const words = rows.flatMap((row) => onlyCell(found, row).toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? []);
+  const words = rows.flatMap((row) => wordsIn(onlyCell(found, row)));
   const shown = new Map(topWords.map(({ word, count }) => [word, count]));
   const counted = Object.entries(tally(words)).filter(([word]) => shown.size < wordsShownAtMost || shown.has(word));
   return { inFile: Object.fromEntries(counted), inService: Object.fromEntries(shown) };

@@ -5,7 +5,7 @@ import { codeScans, collectCodes, joinWords, type CountedSlot, type SlotCounts }
 import { baseScan, collectBases } from './head.ts';
 import { binScan, binsOf, collectBins, collectMoments, momentScan, type Moments, type NumberRequest } from './numbers.ts';
 import { runScans, type Scan, type ScanRow, type ScanScope } from './scans.ts';
-import { collectTexts, textScan, type TextRequest } from './texts.ts';
+import { collectTexts, textScan, type TextCounts, type TextRequest } from './texts.ts';
 
 export interface PlanResults {
   /** How many answered, by plan. */
@@ -80,7 +80,7 @@ async function withBins(
 
 interface Counted {
   slotCounts: ReadonlyMap<number, SlotCounts>;
-  textCounts: ReadonlyMap<TextRequest, { key: string; count: number }[]>;
+  textCounts: ReadonlyMap<TextRequest, TextCounts>;
   moments: ReadonlyMap<NumberRequest, NumberMoments>;
 }
 
@@ -93,7 +93,7 @@ function resultOf(request: CountRequest, { slotCounts, textCounts, moments }: Co
     case 'number':
       return { kind: 'number', moments: known(moments.get(request)) };
     case 'text':
-      return { kind: 'text', counts: known(textCounts.get(request)) };
+      return known(textCounts.get(request));
     default:
       return assertNever(request);
   }
