@@ -7,6 +7,7 @@ import { after, describe, it } from 'node:test';
 import { writePdf } from '../../src/pipelines/exports/pdf/pdf.ts';
 import { wordsOf } from '../../src/pipelines/exports/pdf/words.ts';
 import type { FileContent } from '../../src/pipelines/exports/writer.ts';
+import type { CountResult } from '../../src/domain/questions/contract.ts';
 import { interpretQuestion } from '../../src/domain/statistics.ts';
 import { blankSurvey, withQuestion } from '../support/questions.ts';
 
@@ -26,12 +27,14 @@ const dotted = ['بنت', 'نبت', 'ثبت', 'تين', 'عربي', 'عرني', 
 async function report(language: string, meanDuration: number | null = 61): Promise<Buffer> {
   const [title, text, option] = samples[language] ?? ['', '', ''];
   const { survey, question } = withQuestion({ ...blankSurvey(), title, language }, { type: 'CHECKBOXES', text, options: [{ text: option }, { text: 'B' }, ...(language === 'ar' ? dotted.map((text) => ({ text })) : [])], settings: {} });
+  const open = withQuestion(survey, { type: 'SHORT_TEXT', text: option }).question;
+  const words: CountResult = { kind: 'text', counts: [{ key: 'one', count: 3 }], others: { keys: 2, count: 2 } };
   const pieces: Uint8Array[] = [];
   const content: Pick<FileContent, 'survey' | 'createdAt' | 'themes' | 'summarise'> = {
     survey, createdAt: new Date('2026-03-01T10:00:00Z'), themes: async () => themes,
     summarise: async () => ({
       surveyId: survey.id, totalResponses: 4, completeResponses: 4, completionRate: 100, averageDuration: meanDuration ?? 0, meanDuration, byDay: [{ date: '2026-03-01', count: 4 }],
-      questions: [{ question, statistic: interpretQuestion(question, [{ kind: 'bits', counts: [3, 1] }], 4, 4) }],
+      questions: [{ question, statistic: interpretQuestion(question, [{ kind: 'bits', counts: [3, 1] }], 4, 4) }, { question: open, statistic: interpretQuestion(open, [words], 4, 4) }],
     }),
   };
   await writePdf(content as FileContent, { write: async (bytes) => void pieces.push(Uint8Array.from(bytes)) });
@@ -59,8 +62,8 @@ describe('PDF report', { skip }, () => {
       const words = wordsOf(language);
       if (language !== 'en') assert.notEqual(words.responses, wordsOf('en').responses);
       const shown = new Set(lettersOf(read(await report(language))));
-      const { responses, complete, completionRate, duration, made, perDay, answered, skipped, answer, count, percent, themes: heading, positive, negative, mixed, neutral } = words;
-      const wanted = [...(samples[language] ?? []), responses, complete, completionRate, duration, made, perDay, answered, skipped, answer, count, percent, heading, positive, negative, mixed, neutral, 'Breakfast', 'Noise'].join('');
+      const { responses, complete, completionRate, duration, made, perDay, answered, skipped, answer, word, mentions, rest, count, percent, themes: heading, positive, negative, mixed, neutral } = words;
+      const wanted = [...(samples[language] ?? []), responses, complete, completionRate, duration, made, perDay, answered, skipped, answer, word, mentions, rest, count, percent, heading, positive, negative, mixed, neutral, 'Breakfast', 'Noise'].join('');
       assert.deepEqual(lettersOf(wanted).filter((letter) => !shown.has(letter)), []);
     });
 

@@ -47,7 +47,9 @@ line end within a text (with apostrophes or quotation marks between them, if any
 JSON and NDJSON hold responses with the fields that GET /responses/{responseId} gives, and the wording (or value) of options and rows beside their ids, as \`option\` and \`row\`. isComplete is true or false in CSV, JSON and
 NDJSON, a boolean in PARQUET, in EXCEL the number 1 or 0 shown as true or false, and in SPSS 1 or 0 with the labels Yes and No. EXCEL continues on a further sheet after 1,048,576 rows, leaves out characters that XML forbids and
 cuts texts at 32,767 characters. A PDF, and the summary of a workbook, count what the file covers, in the order of the scale or of the author’s options and rows. Percentages are of those who answered the question, for a MATRIX with
-one answer a row of those who answered the row; where several may be chosen they can add up to more than 100. A row of a MATRIX has a mean only where its columns are worded as the numbers 1, 2, 3 …: of others nobody can tell whether they are a scale.`;
+one answer a row of those who answered the row; where several may be chosen they can add up to more than 100. Words are counted by mentions and have no percentage. Of words the 15 most frequent are shown, of other answers 40, each with
+a last line that says how many different ones are left out and how often they occur. Days are shown in order of time: where there are more than 40, by month, year or decade, those without an answer included. A PDF rounds (percentages
+to one decimal, means to two decimals or four digits); the summary of a workbook holds full values. A row of a MATRIX has a mean only where its columns are worded as the numbers 1, 2, 3 …: of others nobody can tell whether they are a scale.`;
 
 /** Presents what is known of an export. */
 export function presentExport(record: ExportRecord) {
@@ -102,7 +104,7 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
       access: { kind: 'survey', right: 'read', by: 'exportId' }, limit: 'api', reply: null, replyMediaType: 'application/octet-stream', replyStatus: 200,
       handle: async (call) => {
         const record = await find(call.params['exportId']);
-        if (record.status === 'EXPIRED') throw notFound('file any more: it has expired');
+        if (record.status === 'EXPIRED') throw notFound(`file any more${record.error === null ? ': it has expired' : `. ${record.error}`}`);
         if (record.status === 'FAILED') throw conflict('EXPORT_NOT_READY', 'The export failed: there is no file');
         const size = record.status === 'COMPLETED' ? await deps.files.size(record.id) : undefined;
         if (size === undefined || record.sha256 === null) throw conflict('EXPORT_NOT_READY', 'The file is not ready yet');

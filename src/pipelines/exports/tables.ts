@@ -1,16 +1,21 @@
-import { otherCategory } from '../../domain/questions/choice.ts';
 import { otherValue, type ChartKind, type TypeStatistic } from '../../domain/questions/contract.ts';
-import { pointsOf } from '../../domain/questions/ordered-options.ts';
 import { innerNames, inRanges, inReadingOrder, outerNames } from '../../domain/questions/reading-order.ts';
 import { registry } from '../../domain/questions/registry.ts';
-import { visibleOptions, type Question } from '../../domain/survey.ts';
+import type { Question } from '../../domain/survey.ts';
 import type { Summary } from './summary.ts';
+import { figuresOf, isOfSeveral, lineLabel, type Figure } from './table-figures.ts';
+import { daysIn, timelineOf } from './timeline.ts';
 
-/** A share of answers: `percent` is of those who answered the question, or, where a row takes one answer, of those who answered the row. */
+/**
+ * A share of answers: `percent` is of those who answered the question, or, where a row takes one answer, of those who answered the row;
+ * null where counts are not of respondents.
+ */
 export interface TableCell {
   label: string;
   count: number;
-  percent: number;
+  percent: number | null;
+  /** All that there is no room for, together. */
+  isRest?: true;
 }
 
 /** The figures of one question, ready to be drawn or written. */
@@ -19,45 +24,74 @@ export interface QuestionTable {
   chart: ChartKind;
   answered: number;
   skipped: number;
-  /** Means and the like, in the order in which they are read; percentages and scores with one decimal, others with at most two. */
-  figures: { name: FigureName; of?: string; value: string }[];
+  figures: Figure[];
   /** One line for most types; a line a row of a MATRIX or an item of a RANKING. All lines have the same labels. */
   lines: { label: string; cells: TableCell[] }[];
+  /** What the chart shows instead of the lines: days in order of time, without gaps. */
+  timeline?: Pick<TableCell, 'label' | 'count'>[];
   nps: TypeStatistic['nps'];
   /** What the cells count. */
-  heading: string;
+  heading: 'Answer' | 'Rank' | 'Word';
 }
 
-export type FigureName = 'NPS' | 'Mean' | 'Median' | 'Standard deviation' | 'Minimum' | 'Maximum' | 'Top box' | 'Bottom box';
+/** How tables call what is nobody's wording. */
+export interface TableWords {
+  /** The free answers. */
+  Other: string;
+  /** Answers or words that there is no room for; their number stands behind it. */
+  rest: string;
+}
 
 type QuestionSummary = Summary['questions'][number];
 const wordsShown = 15;
 const keysShown = 40;
+const english: TableWords = { Other: 'Other', rest: 'All others' };
 
-/** Turns a question's statistic into lines of labelled counts, without asking for its type; `other` names the free answers. */
-export function tableOf({ question, statistic }: QuestionSummary, other = otherCategory.text): QuestionTable {
+/** Turns a question's statistic into lines of labelled counts, without asking for its type. */
+export function tableOf(summary: QuestionSummary, words: TableWords = english): QuestionTable {
+  const { question, statistic } = summary;
   const { responseCount: answered, skippedCount: skipped, topWords, nps } = statistic;
   const takesSeveral = question.rows.some((row) => isOfSeveral(question, row.id));
   // Parts of a whole only where everybody gives one answer.
   const chart = takesSeveral ? 'bars' : registry[question.type].chart;
-  const base = { question, answered, skipped, nps, chart, figures: figuresOf(question, statistic) };
-  if (topWords) return { ...base, heading: 'Word', lines: [{ label: '', cells: topWords.slice(0, wordsShown).map(({ word, count }) => cellOf(word, count, answered)) }] };
+  const base = { question, answered, skipped, nps, chart, figures: figuresOf(summary) };
+  if (topWords) return { ...base, heading: 'Word', lines: [{ label: '', cells: wordCells(statistic, words) }] };
   const entries = inRanges(inReadingOrder(outerNames(question), statistic.distribution), keysShown);
   const nested = entries.flatMap(([key, value]) => (typeof value === 'number' ? [] : [{ label: lineLabel(question, key), counts: value }]));
-  if (nested.length > 0) return { ...base, heading: question.rows.length > 0 ? 'Answer' : 'Rank', lines: alignedLines(question, nested, takesSeveral ? answered : undefined) };
-  const cells = entries.flatMap(([key, count]) => (typeof count === 'number' ? [cellOf(answerLabel(question, key, other), count, answered)] : []));
-  return { ...base, heading: 'Answer', lines: [{ label: '', cells: cells.length > keysShown ? largest(cells) : cells }] };
+  const isGrid = question.rows.length > 0;
+  if (nested.length > 0) return { ...base, heading: isGrid ? 'Answer' : 'Rank', lines: alignedLines(question, nested, isGrid && !takesSeveral ? undefined : answered) };
+  const days = daysIn(entries);
+  if (days) {
+    const timeline = timelineOf(days, keysShown);
+    const shown = days.length > keysShown ? timeline : days.map(([label, count]) => ({ label, count })).sort((one, other) => (one.label < other.label ? -1 : 1));
+    return { ...base, heading: 'Answer', timeline, lines: [{ label: '', cells: shown.map(({ label, count }) => cellOf(label, count, answered)) }] };
+  }
+  const cells = entries.flatMap(([key, count]) => (typeof count === 'number' ? [cellOf(answerLabel(question, key, words.Other), count, answered)] : []));
+  return { ...base, heading: 'Answer', lines: [{ label: '', cells: withRest(cells, words, answered) }] };
 }
 
 const cellOf = (label: string, count: number, base: number): TableCell => ({ label, count, percent: base === 0 ? 0 : (count / base) * 100 });
 
-/** Those there is room for, in their order. */
-function largest(cells: readonly TableCell[]): TableCell[] {
-  const shown = new Set([...cells].sort((a, b) => b.count - a.count).slice(0, keysShown));
-  return cells.filter((cell) => shown.has(cell));
+const restLabel = ({ rest }: TableWords, kinds: number): string => `${rest} (${kinds})`;
+
+/** Words are counted as often as they were written, so they are no share of those who answered. */
+function wordCells({ topWords = [], otherWords }: QuestionSummary['statistic'], words: TableWords): TableCell[] {
+  const further = topWords.slice(wordsShown);
+  const kinds = further.length + (otherWords?.words ?? 0);
+  const rest = further.reduce((sum, { count }) => sum + count, otherWords?.count ?? 0);
+  const shown = topWords.slice(0, wordsShown).map(({ word, count }): TableCell => ({ label: word, count, percent: null }));
+  return kinds === 0 ? shown : [...shown, { label: restLabel(words, kinds), count: rest, percent: null, isRest: true }];
 }
 
-/** Lines that name different keys (a hidden option shows only where it was chosen) get the same ones. */
+/** The most frequent there is room for, in their order, and the others together. */
+function withRest(cells: readonly TableCell[], words: TableWords, answered: number): TableCell[] {
+  if (cells.length <= keysShown) return [...cells];
+  const frequent = new Set([...cells].sort((a, b) => b.count - a.count).slice(0, keysShown));
+  const rest = cells.filter((cell) => !frequent.has(cell));
+  return [...cells.filter((cell) => frequent.has(cell)), { ...cellOf(restLabel(words, rest.length), rest.reduce((sum, { count }) => sum + count, 0), answered), isRest: true }];
+}
+
+/** Lines that name different keys (a hidden option shows only where it was chosen) get the same ones. `shared`: the base of all lines; without it each has its own. */
 function alignedLines(question: Question, nested: readonly { label: string; counts: Record<string, number> }[], shared: number | undefined): QuestionTable['lines'] {
   const keys = inReadingOrder(innerNames(question), Object.assign({}, ...nested.map(({ counts }) => counts))).map(([key]) => key);
   const nameOf = (key: string) => (question.rows.length > 0 ? answerLabel(question, key) : key);
@@ -67,35 +101,7 @@ function alignedLines(question: Question, nested: readonly { label: string; coun
   });
 }
 
-function isOfSeveral(question: Question, row: string): boolean {
-  const dimension = registry[question.type].dimension(question, row);
-  return typeof dimension !== 'string' && dimension.source.kind === 'bits';
+/** The author's wording; ranges of numbers are named as the interface names them. */
+function answerLabel({ options }: Question, key: string, other = english.Other): string {
+  return options.find(({ value }) => value === key)?.text ?? (key === otherValue ? other : key);
 }
-
-/** Whether a mean of points says anything: only of columns that are worded as their points is it sure that they are a scale. */
-const areNumbered = (question: Question): boolean => visibleOptions(question).every(({ text, code }) => text.trim() === String(pointsOf(question).get(code)));
-
-const lineLabel = ({ rows, options }: Question, key: string): string => [...rows, ...options].find(({ value }) => value === key)?.text ?? key;
-
-function answerLabel({ options }: Question, key: string, other = otherCategory.text): string {
-  return options.find(({ value }) => value === key)?.text ?? (key === otherValue ? other : key.replace(bin, (_, low, high) => `${rounded(Number(low))}–${rounded(Number(high))}`));
-}
-
-/** A range of numbers whose borders may have many digits. */
-const bin = /^(-?[\d.]+)–(-?[\d.]+)$/;
-
-function figuresOf(question: Question, statistic: QuestionSummary['statistic']): QuestionTable['figures'] {
-  const { averageValue, medianValue, standardDeviation, minValue, maxValue, nps, topBox, bottomBox, averageRank, averageByRow } = statistic;
-  const named: [FigureName, number | null | undefined, string?][] = [
-    ['NPS', nps?.score], ['Mean', averageValue], ['Median', medianValue], ['Standard deviation', standardDeviation], ['Minimum', minValue], ['Maximum', maxValue],
-    ['Top box', topBox?.percent, ' %'], ['Bottom box', bottomBox?.percent, ' %'],
-  ];
-  const isScale = averageByRow !== undefined && areNumbered(question) && !question.rows.some((row) => isOfSeveral(question, row.id));
-  const means = inReadingOrder(outerNames(question), averageRank ?? (isScale ? averageByRow : {}));
-  return [
-    ...named.flatMap(([name, value, unit = '']) => (typeof value === 'number' ? [{ name, value: rounded(value) + unit }] : [])),
-    ...means.flatMap(([key, value]) => (value === null ? [] : [{ name: 'Mean' as const, of: lineLabel(question, key), value: rounded(value) }])),
-  ];
-}
-
-export const rounded = (value: number): string => String(Math.round(value * 100) / 100);

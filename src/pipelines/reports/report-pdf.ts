@@ -55,7 +55,7 @@ function drawSections(sheet: Sheet, { survey, report, figures }: ReportDocument)
       // Each question's chart once, where it is spoken of first.
       if (!statistic || !questionIds.includes(question.id) || shown.has(question.id)) continue;
       shown.add(question.id);
-      drawQuestion(sheet, tableOf({ question, statistic: { ...statistic, type: question.type } }, words.Other), { number: index + 1, words });
+      drawQuestion(sheet, tableOf({ question, statistic: { ...statistic, type: question.type } }, words), { number: index + 1, words });
     }
   }
 }

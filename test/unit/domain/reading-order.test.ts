@@ -67,9 +67,10 @@ describe('what is printed of a question', () => {
   });
 
   it('is, of more answers than there is room for, the most frequent ones in their own order', () => {
-    const days = Array.from({ length: 41 }, (_, index) => ({ key: new Date(Date.UTC(2026, 0, 1 + index)).toISOString().slice(0, 10), count: index === 3 ? 1 : 2 + (index % 5) }));
-    const [line] = printed(asked({ type: 'DATE', text: 'Which day?' } as Body, { kind: 'text', counts: days }));
-    assert.deepEqual(line, ['', ...days.filter((_, index) => index !== 3).map(({ key }) => key)]);
+    const counts = Array.from({ length: 41 }, (_, index) => (index === 3 ? 1 : 2 + (index % 5)));
+    const names = counts.map((_, index) => `n${index}`);
+    const [line] = printed(asked({ type: 'MULTIPLE_CHOICE', text: 'Which?', options: options(...names) } as Body, codes(...counts)));
+    assert.deepEqual(line, ['', ...names.filter((name) => name !== 'n3').map((name) => `Option ${name}`), 'All others (1)']);
   });
 
   it('has the same order for a provider that writes a report', () => {

@@ -1,5 +1,6 @@
 import exceljs from 'exceljs';
 import type { Layout } from '../layout.ts';
+import { cellFormat } from '../printed-numbers.ts';
 import { tableOf, type QuestionTable } from '../tables.ts';
 import type { Summary } from '../summary.ts';
 import { cellText, type CellStyles } from './cells.ts';
@@ -88,19 +89,41 @@ function addSummary(workbook: exceljs.Workbook, { title, createdAt, summary }: T
     head.font = bold;
     sheet.addRow(['Answered', table.answered]);
     sheet.addRow(['Skipped', table.skipped]);
-    for (const { name, of, value } of table.figures) sheet.addRow([cellText(of === undefined ? name : `${name}: ${of}`), Number.isNaN(Number(value)) ? value : Number(value)]);
+    addFigures(sheet, table);
     addLines(sheet, table);
   }
 }
 
+/** In full precision, shown with the digits that are printed. */
+function addFigures(sheet: exceljs.Worksheet, { figures }: QuestionTable): void {
+  for (const { name, of, value, printed, isPercent } of figures) {
+    const label = isPercent ? `${name}, %` : of === undefined ? name : `${name}: ${of}`;
+    sheet.addRow([cellText(label), value]).getCell(2).numFmt = isPercent ? percentFormat : cellFormat(printed);
+  }
+}
+
+const percentFormat = '0.0';
+
 function addLines(sheet: exceljs.Worksheet, { lines, heading }: QuestionTable): void {
   const [first] = lines;
   if (!first || first.cells.length === 0) return;
-  if (lines.length > 1 || first.label !== '') {
-    sheet.addRow([heading, ...first.cells.map(({ label }) => cellText(label))]).font = { italic: true };
-    for (const { label, cells } of lines) sheet.addRow([cellText(label), ...cells.map(({ count }) => count)]);
-    return;
+  if (lines.length > 1 || first.label !== '') return addGrid(sheet, lines, heading);
+  const areShares = first.cells.every(({ percent }) => percent !== null);
+  sheet.addRow(areShares ? [heading, 'Count', 'Percent'] : [heading, 'Mentions']).font = { italic: true };
+  for (const { label, count, percent } of first.cells) {
+    const row = sheet.addRow([cellText(label), count, ...(percent === null ? [] : [percent])]);
+    if (percent !== null) row.getCell(3).numFmt = percentFormat;
   }
-  sheet.addRow([heading, 'Count', 'Percent']).font = { italic: true };
-  for (const { label, count, percent } of first.cells) sheet.addRow([cellText(label), count, percent]).getCell(3).numFmt = '0.0';
+}
+
+/** Counts, and below them percentages. */
+function addGrid(sheet: exceljs.Worksheet, lines: QuestionTable['lines'], heading: string): void {
+  const labels = (lines[0]?.cells ?? []).map(({ label }) => cellText(label));
+  sheet.addRow([heading, ...labels]).font = { italic: true };
+  for (const { label, cells } of lines) sheet.addRow([cellText(label), ...cells.map(({ count }) => count)]);
+  sheet.addRow(['Percent', ...labels]).font = { italic: true };
+  for (const { label, cells } of lines) {
+    const row = sheet.addRow([cellText(label), ...cells.map(({ percent }) => percent)]);
+    for (let cell = 2; cell <= cells.length + 1; cell += 1) row.getCell(cell).numFmt = percentFormat;
+  }
 }

@@ -1,6 +1,7 @@
 import type { Theme } from '../../../ai/results.ts';
 import type { ChartKind } from '../../../domain/questions/contract.ts';
-import { rounded, type QuestionTable, type TableCell } from '../tables.ts';
+import { percentText, printedScore } from '../printed-numbers.ts';
+import type { QuestionTable, TableCell } from '../tables.ts';
 import { contentWidth, page, type Sheet } from './sheet.ts';
 import type { Words } from './words.ts';
 
@@ -12,8 +13,6 @@ const ink = '#1f2933';
 const quiet = '#7b8794';
 const rail = '#eef1f4';
 const colorAt = (index: number): string => palette[index % palette.length] ?? ink;
-
-export const percentText = (percent: number): string => `${percent.toFixed(1)} %`;
 
 /** Draws what fits the question below what stands there already. */
 export function drawChart(sheet: Sheet, table: QuestionTable, words: Words): void {
@@ -29,11 +28,12 @@ const drawers: Record<ChartKind, (sheet: Sheet, table: QuestionTable, words: Wor
         sheet.ensure(40);
         sheet.write(label, { size: 9, weight: 'bold' });
       }
-      drawBars(sheet, cells);
+      // Beside words and the like all others together would make every bar small.
+      drawBars(sheet, cells.filter(({ isRest }) => !isRest));
       if (label !== '') sheet.gap(6);
     }
   },
-  columns: (sheet, { lines }) => drawColumns(sheet, lines[0]?.cells ?? []),
+  columns: (sheet, { timeline, lines }) => drawColumns(sheet, timeline ?? lines[0]?.cells ?? []),
   share: (sheet, { lines }) => drawShares(sheet, lines),
   lines: (sheet, { lines }) => drawShares(sheet, lines),
   gauge(sheet, table, words) {
@@ -46,9 +46,10 @@ const barHeight = 12;
 const labelWidth = 170;
 const valueWidth = 92;
 
-/** Lying bars; the whole width stands for 100 %. */
+/** Lying bars; the whole width stands for 100 %, or for the greatest count where counts are no shares. */
 export function drawBars(sheet: Sheet, cells: readonly (TableCell & { color?: string })[]): void {
   const room = contentWidth - labelWidth - valueWidth - 16;
+  const most = Math.max(1, ...cells.map(({ count }) => count));
   for (const { label, percent, count, color = colorAt(0) } of cells) {
     const name = sheet.set(label, labelWidth, { size: 8.5 }, 4);
     const height = Math.max(name.height, barHeight) + 4;
@@ -58,9 +59,9 @@ export function drawBars(sheet: Sheet, cells: readonly (TableCell & { color?: st
     const left = page.left + labelWidth + 8;
     sheet.shapes((doc) => {
       doc.rect(left, middle - barHeight / 2, room, barHeight).fill(rail);
-      if (percent > 0) doc.rect(left, middle - barHeight / 2, (room * Math.min(100, percent)) / 100, barHeight).fill(color);
+      if (count > 0) doc.rect(left, middle - barHeight / 2, room * (percent === null ? count / most : Math.min(1, percent / 100)), barHeight).fill(color);
     });
-    const value = sheet.set(`${count}  (${percentText(percent)})`, valueWidth, { size: 8, color: quiet }, 1);
+    const value = sheet.set(percent === null ? String(count) : `${count}  (${percentText(percent)})`, valueWidth, { size: 8, color: quiet }, 1);
     sheet.draw(value, left + room + 8, middle - value.height / 2, { width: valueWidth, align: 'left' });
     sheet.gap(height);
   }
@@ -68,14 +69,17 @@ export function drawBars(sheet: Sheet, cells: readonly (TableCell & { color?: st
 
 const columnsHeight = 90;
 const namesAtMost = 24;
+const widestName = 80;
 
 /** Standing columns on an ordered scale, the highest as high as there is room. */
 export function drawColumns(sheet: Sheet, cells: readonly Pick<TableCell, 'label' | 'count'>[]): void {
   if (cells.length === 0) return;
   const most = Math.max(1, ...cells.map(({ count }) => count));
   const step = contentWidth / cells.length;
-  const nameEvery = Math.ceil(cells.length / namesAtMost);
-  const names = cells.map(({ label }, index) => (index % nameEvery === 0 ? sheet.set(label.replace('–', '–\n'), step * nameEvery - 2, { size: 7, color: quiet }, 2) : undefined));
+  const nameOf = (label: string, width: number) => sheet.set(label.replace('–', '–\n'), width, { size: 7, color: quiet }, 2);
+  const widest = Math.max(...cells.flatMap(({ label }) => nameOf(label, widestName).lines.map(({ width }) => width)));
+  const nameEvery = Math.max(Math.ceil(cells.length / namesAtMost), Math.ceil((widest + 3) / step));
+  const names = cells.map(({ label }, index) => (index % nameEvery === 0 ? nameOf(label, step * nameEvery - 2) : undefined));
   const namesHeight = Math.max(...names.map((name) => name?.height ?? 0));
   sheet.ensure(columnsHeight + namesHeight + 18);
   const base = sheet.y + 12 + columnsHeight;
@@ -106,7 +110,8 @@ function drawShares(sheet: Sheet, lines: QuestionTable['lines']): void {
     if (isNamed) sheet.draw(name, page.left, sheet.y + (height - name.height) / 2, { width: labelWidth });
     sheet.shapes((doc) => doc.rect(left, top, room, 18).fill(rail));
     let at = left;
-    for (const [index, { percent }] of cells.entries()) {
+    for (const [index, { percent: share }] of cells.entries()) {
+      const percent = share ?? 0;
       const width = (room * percent) / 100;
       if (width <= 0) continue;
       const x = at;
@@ -156,7 +161,7 @@ function drawGauge(sheet: Sheet, { score, promoters, passives, detractors }: Non
   }
   for (const [value, dx] of [[-100, -radius], [100, radius]] as const)
     sheet.draw(sheet.set(String(value), 40, { size: 7, color: quiet }, 1), x + dx - 20, y + 3, { width: 40, align: 'center' });
-  sheet.draw(sheet.set(score === null ? '–' : rounded(Math.round(score * 10) / 10), 100, { size: 18, weight: 'bold' }, 1), x - 50, y + 5, { width: 100, align: 'center' });
+  sheet.draw(sheet.set(score === null ? '–' : printedScore(score), 100, { size: 18, weight: 'bold' }, 1), x - 50, y + 5, { width: 100, align: 'center' });
   const total = Math.max(1, promoters + passives + detractors);
   const groups = [[words.promoters, promoters, zones[2].color], [words.passives, passives, zones[1].color], [words.detractors, detractors, zones[0].color]] as const;
   for (const [index, [name, count, color]] of groups.entries()) {

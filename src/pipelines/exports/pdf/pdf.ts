@@ -21,7 +21,7 @@ export const writePdf: Writer = async ({ survey, createdAt, summarise, themes: f
   drawTitle(sheet, { survey, summary, createdAt, words });
   if (summary.questions.length > 0) sheet.nextPage();
   for (const [index, question] of summary.questions.entries()) {
-    drawQuestion(sheet, tableOf(question, words.Other), { number: index + 1, words });
+    drawQuestion(sheet, tableOf(question, words), { number: index + 1, words });
     // Setting fifty questions takes a second or two: the process must still hear that the file is no longer wanted.
     await new Promise<void>((resolve) => setImmediate(resolve));
   }

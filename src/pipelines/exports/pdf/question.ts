@@ -1,5 +1,6 @@
+import { percentText } from '../printed-numbers.ts';
 import type { QuestionTable } from '../tables.ts';
-import { drawChart, percentText } from './charts.ts';
+import { drawChart } from './charts.ts';
 import { contentWidth, page, type Sheet } from './sheet.ts';
 import type { Words } from './words.ts';
 
@@ -25,7 +26,7 @@ export function drawQuestion(sheet: Sheet, table: QuestionTable, place: { number
 
 function drawFigures(sheet: Sheet, { figures }: QuestionTable, words: Words): void {
   if (figures.length === 0) return;
-  sheet.flow(figures.map(({ name, of, value }) => ({ text: `${of === undefined ? words[name] : `${words[name]}, ${of}`}: ${value}` })), { size: 8.5, color: quiet });
+  sheet.flow(figures.map(({ name, of, printed }) => ({ text: `${of === undefined ? words[name] : `${words[name]}, ${of}`}: ${printed}` })), { size: 8.5, color: quiet });
   sheet.gap(4);
 }
 
@@ -40,10 +41,12 @@ function drawTable(sheet: Sheet, { lines, heading }: QuestionTable, words: Words
   if (!first || first.cells.length === 0) return;
   const isGrid = lines.length > 1 || first.label !== '';
   const name = heading === 'Word' ? words.word : heading === 'Rank' ? words.rank : words.answer;
-  const heads = isGrid ? [name, ...first.cells.map(({ label }) => label)] : [name, words.count, words.percent];
+  const areShares = first.cells.every(({ percent }) => percent !== null);
+  const shareOf = (percent: number | null) => (percent === null ? [] : [percentText(percent)]);
+  const heads = isGrid ? [name, ...first.cells.map(({ label }) => label)] : areShares ? [name, words.count, words.percent] : [name, words.mentions];
   const rows = isGrid
-    ? lines.map(({ label, cells }) => [label, ...cells.map(({ count, percent }) => `${count} (${percentText(percent)})`)])
-    : first.cells.map(({ label, count, percent }) => [label, String(count), percentText(percent)]);
+    ? lines.map(({ label, cells }) => [label, ...cells.map(({ count, percent }) => `${count} (${shareOf(percent).join('')})`)])
+    : first.cells.map(({ label, count, percent }) => [label, String(count), ...shareOf(percent)]);
   // A grid that is too wide is drawn in parts, each with the names of its rows.
   const columnsAtOnce = 7;
   for (let from = 1; from < heads.length; from += columnsAtOnce) {
