@@ -45,7 +45,7 @@ function namesTag(header: string | undefined, etag: string): boolean {
 
 /** Reads a Range header. What is not a single well-formed range of bytes is not looked at. */
 export function readRange(header: string | undefined, size: number): { first: number; last: number } | 'whole' | 'unsatisfiable' {
-  const parts = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header?.trim() ?? '');
+  const parts = /^bytes=(\d*)-(\d*)$/i.exec(header?.trim() ?? '');
   if (!parts || (parts[1] === '' && parts[2] === '')) return 'whole';
   const [from, to] = [parts[1] ?? '', parts[2] ?? ''];
   if (from === '') {

@@ -35,6 +35,11 @@ describe('file replies', () => {
     assert.deepEqual(readRange('bytes=5-99', 10), { first: 5, last: 9 });
     assert.deepEqual(readRange('bytes=-3', 10), { first: 7, last: 9 });
     assert.deepEqual(readRange('bytes=-30', 10), { first: 0, last: 9 });
+    for (const many of ['9'.repeat(20), '9'.repeat(400)]) {
+      assert.deepEqual(readRange(`bytes=2-${many}`, 10), { first: 2, last: 9 });
+      assert.deepEqual(readRange(`bytes=-${many}`, 10), { first: 0, last: 9 });
+      assert.equal(readRange(`bytes=${many}-`, 10), 'unsatisfiable');
+    }
     for (const header of [undefined, '', 'bytes=-', 'bytes=5-3', 'bytes=0-1,3-4', 'items=0-1', 'bytes=a-b']) assert.equal(readRange(header, 10), 'whole');
     for (const header of ['bytes=10-', 'bytes=10-12', 'bytes=-0']) assert.equal(readRange(header, 10), 'unsatisfiable');
     assert.equal(readRange('bytes=0-', 0), 'unsatisfiable');
