@@ -22,7 +22,7 @@ export async function weighActors(count: number, questions: number): Promise<Act
   const load = async (id: string): Promise<SurveyWithQuestions> => ({ ...JSON.parse(stored.replace(ids, () => newId())), id, createdAt: new Date(), updatedAt: new Date(), publishedAt: new Date() });
   let aheadMs = 0;
   const nothing = async () => undefined;
-  const actors = createSurveyActors({
+  const actors = createSurveyActors({ audit: { record: async () => undefined },
     surveys: { load, change: () => Promise.reject(new Error('nothing changes here')) },
     intake: { announce: async () => true, counts: nothing, filledAt: nothing, close: nothing },
     countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, now: () => Date.now() + aheadMs, log: createLog('silent'), metrics: { actorsHeld: () => undefined },

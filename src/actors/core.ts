@@ -31,15 +31,16 @@ const lookUps = { atOnce: 16, waiting: 64, retryAfterSeconds: 1, refusal: 'Too m
 export function createCore({ settings, stores, metrics, secrets, log }: CoreOptions) {
   const now = () => Date.now();
   const { surveys, intake, responses, stream, shards, messages } = stores;
+  const audit = createAudit(stores.sql, log);
   const actors = createSurveyActors({
-    surveys, intake, now, log, metrics,
+    surveys, intake, audit, now, log, metrics,
     countResponses: async (surveyId) => (await responses.countOf([surveyId])).get(surveyId) ?? { total: 0, complete: 0 },
     broadcast: (surveyId, revision) => messages.publish(surveyChannel, { surveyId, revision }),
   });
   const reading = createReading({ responses, stream, shards });
   const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: async (responseId) => (await reading.find(responseId)) !== undefined });
   const erasing = createErasing({
-    intake, responses, reading, uploads, buried: createBuriedLetters({ stream, shards }), uploadRows: stores.uploadRows, findings: stores.findings, exports: stores.exports, exportFiles: stores.exportFiles, audit: createAudit(stores.sql, log), now,
+    intake, responses, reading, uploads, buried: createBuriedLetters({ stream, shards }), uploadRows: stores.uploadRows, findings: stores.findings, exports: stores.exports, exportFiles: stores.exportFiles, audit, now,
     rules: (at) => retentionRules(stores.sql, settings.retentionDays, at),
   });
   const recall = createRecall({ responses, reading });

@@ -3,6 +3,7 @@ import { compileSurvey, type CompiledSurvey } from '../domain/answers.ts';
 import type { SurveyStatus, SurveyWithQuestions } from '../domain/survey.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import type { Audit } from '../stores/postgres/audit.ts';
 import type { Intake } from '../stores/redis/intake.ts';
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
 import { createAnonymity } from './anonymity.ts';
@@ -28,6 +29,7 @@ export interface SurveyActorsDeps {
   now(): number;
   /** Must never step back, as the wall clock may. */
   monotonicMs?(): number;
+  audit: Pick<Audit, 'record'>;
   log: Log;
   metrics: Pick<Metrics, 'actorsHeld'>;
 }
@@ -177,7 +179,9 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
   const move = async (surveyId: string, event: SurveyEvent, edit: (current: SurveyWithQuestions) => SurveyWithQuestions = (current) => current): Promise<SurveyWithQuestions> => {
     const counts = await deps.intake.counts(surveyId).catch(() => undefined);
     const filledAt = event.type === 'QUOTA_FILLED' ? await deps.intake.filledAt(surveyId).catch(() => undefined) : undefined;
-    return saveWithAnonymity(surveyId, (current) => {
+    const closed: { from: SurveyStatus | undefined } = { from: undefined };
+    const saved = await saveWithAnonymity(surveyId, (current) => {
+      closed.from = undefined;
       const edited = edit(current);
       const isFull = edited.responseQuota !== null && counts !== undefined && counts.completed >= edited.responseQuota;
       // A response may have been deleted since: the last seat was taken all the same, and nobody has been let in under this revision after that.
@@ -189,8 +193,11 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
       const isFilledByEdit = event.type === 'TIME_CAME' && counts !== undefined && isFull && (current.responseQuota === null || counts.completed < current.responseQuota);
       const result = moveSurvey(edited, isFilledByEdit ? [told, { type: 'QUOTA_FILLED' }] : [told], { nowMs, completed: (wasFilled ? undefined : counts?.completed) ?? edited.responseQuota ?? 0 });
       if (!result.isChanged && edited === current) return undefined;
+      if (result.isChanged && result.survey.status === 'CLOSED' && result.survey.closedReason !== 'MANUAL') closed.from = current.status;
       return { survey: result.survey, isWordingChanged: edited.title !== current.title || edited.description !== current.description, events: result.events };
     });
+    if (closed.from !== undefined) await deps.audit.record({ actor: null, action: 'survey.closed', objectKind: 'survey', objectId: surveyId, details: { status: { from: closed.from, to: saved.status }, reason: saved.closedReason } });
+    return saved;
   };
 
   /** Closes a survey whose last seat was taken just before the intake heard of its quota: it could not know that this was the last. */

@@ -11,11 +11,12 @@ interface Deed extends Pick<AuditRecord, 'action' | 'objectKind'> {
 /** Names of what was changed, never the values: they may be wording that is to be deleted one day. */
 const fieldsOf = (body: unknown): string[] => (typeof body === 'object' && body !== null ? Object.keys(body) : []);
 const byParam = (name: string): Deed['read'] => (call) => ({ objectId: call.params[name] ?? '' });
-const changed = (name: string): Deed['read'] => (call) => ({ objectId: call.params[name] ?? '', details: { fields: fieldsOf(call.body), ...statusOf(call.body) } });
+const changed = (name: string): Deed['read'] => (call, data) => ({ objectId: call.params[name] ?? '', details: { fields: fieldsOf(call.body), ...moved(call, data) } });
 const inSurvey = (name: string): Deed['read'] => (call) => ({ objectId: call.params[name] ?? '', details: { surveyId: call.survey.id } });
 
-function statusOf(body: unknown): { status?: unknown } {
-  return typeof body === 'object' && body !== null && 'status' in body ? { status: body.status } : {};
+/** The one value that says what happened to a survey, and is nobody's wording. */
+function moved({ survey }: Call, { status }: Record<string, unknown>): { status?: { from: unknown; to: unknown } } {
+  return status === survey.status ? {} : { status: { from: survey.status, to: status } };
 }
 
 /** What is recorded of calls by the table of routes itself; other handlers record for themselves, as they know more than the call says. */
@@ -23,7 +24,7 @@ export const deeds: Readonly<Record<string, Deed>> = {
   'POST /surveys': { action: 'survey.created', objectKind: 'survey', read: (_call, data) => ({ objectId: String(data['id']) }) },
   'PUT /surveys/{id}': { action: 'survey.changed', objectKind: 'survey', read: changed('id') },
   'DELETE /surveys/{id}': { action: 'survey.deleted', objectKind: 'survey', read: byParam('id') },
-  'POST /surveys/{id}/publish': { action: 'survey.published', objectKind: 'survey', read: byParam('id') },
+  'POST /surveys/{id}/publish': { action: 'survey.published', objectKind: 'survey', read: (call, data) => ({ objectId: call.params['id'] ?? '', details: { ...moved(call, data) } }) },
   'POST /surveys/{id}/duplicate': { action: 'survey.duplicated', objectKind: 'survey', read: (call, data) => ({ objectId: String(data['id']), details: { from: call.params['id'] } }) },
   'POST /surveys/{id}/rotate-token': { action: 'survey.token-rotated', objectKind: 'survey', read: byParam('id') },
   'PUT /surveys/{id}/owner': {
@@ -55,7 +56,8 @@ export const deeds: Readonly<Record<string, Deed>> = {
 /** Every use of AI sends something to somebody else. */
 const aiDeed: Deed = {
   action: 'ai.used', objectKind: 'ai',
-  read: ({ params }) => ({ objectId: params['id'] ?? params['surveyId'] ?? params['questionId'] ?? Object.values(params)[0] ?? 'none' }),
+  read: ({ params, survey }: Pick<Call, 'params'> & Partial<Pick<Call, 'survey'>>) =>
+    ({ objectId: params['id'] ?? params['surveyId'] ?? params['questionId'] ?? Object.values(params)[0] ?? 'none', ...(survey && { details: { surveyId: survey.id } }) }),
 };
 
 export function deedOf({ method, path }: Pick<Route, 'method' | 'path'>): Deed | undefined {

@@ -36,6 +36,7 @@ describe('surveys in memory beside the intake', () => {
     const events: string[] = [];
     const world = { loads: 0, changes: Promise.resolve(given), beforeLoad: async () => undefined as void, afterLoad: async () => undefined as void, beforeAnnounce: async () => undefined as void };
     const actors = createSurveyActors({
+      audit: { record: async () => undefined },
       surveys: {
         load: async () => {
           world.loads += 1;

@@ -13,6 +13,7 @@ function open({ total, onAnnounce = () => undefined }: { total: number; onAnnoun
   const events: string[] = [];
   const clock = { nowMs: Date.UTC(2026, 0, 2) };
   const actors = createSurveyActors({
+    audit: { record: async () => undefined },
     surveys: {
       load: async () => row.survey,
       change: async (_id, decide) => {

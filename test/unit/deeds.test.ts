@@ -49,14 +49,24 @@ describe('the audit of calls', () => {
     const [put] = withAudit([
       route({
         method: 'PUT', path: '/surveys/{id}', tag: 'Surveys', summary: 'x', access: { kind: 'user' }, limit: 'api', reply: z.object({}), replyStatus: 200,
-        handle: async () => (isRefused ? Promise.reject(new Error('refused')) : ok({ id: 's' })),
+        handle: async () => (isRefused ? Promise.reject(new Error('refused')) : ok({ id: 's', status: 'PAUSED' })),
       }),
     ], { record: async (record) => void records.push(record) });
-    const call = { params: { id: 's' }, body: { title: 'a secret', status: 'PAUSED' }, principal } as unknown as Call<never, never>;
+    const call = { params: { id: 's' }, body: { title: 'a secret', status: 'PAUSED' }, survey: { id: 's', status: 'ACTIVE' }, principal } as unknown as Call<never, never>;
     await put?.handle(call);
     isRefused = true;
     await assert.rejects(async () => put?.handle(call));
-    assert.deepEqual(records, [{ actor: principal, action: 'survey.changed', objectKind: 'survey', objectId: 's', details: { fields: ['title', 'status'], status: 'PAUSED' } }]);
+    assert.deepEqual(records, [{ actor: principal, action: 'survey.changed', objectKind: 'survey', objectId: 's', details: { fields: ['title', 'status'], status: { from: 'ACTIVE', to: 'PAUSED' } } }]);
+  });
+
+  it('names the survey whose answers an AI provider was sent', async () => {
+    const records: unknown[] = [];
+    const path = '/ai/surveys/{id}/analyze';
+    const [analyse] = withAudit([
+      route({ method: 'POST', path, tag: 'AI', summary: 'x', access: { kind: 'user' }, limit: 'api', reply: z.object({}), replyStatus: 200, handle: async () => ok({}) }),
+    ], { record: async ({ objectId, details }) => void records.push({ objectId, details }) });
+    await analyse?.handle({ params: { id: 's' }, survey: { id: 's' }, principal: { userId: 'u', keyId: null } } as unknown as Call<never, never>);
+    assert.deepEqual(records, [{ objectId: 's', details: { surveyId: 's', call: `POST ${path}` } }]);
   });
 
   it('writes down who fetched a file, also part by part, and not who had it already', async () => {

@@ -11,6 +11,7 @@ const { survey } = fullSurvey();
 function actorsOf(loaded: SurveyWithQuestions) {
   const seen = { nowMs: Date.parse('2026-03-01T00:00:00Z'), loads: 0 };
   const actors = createSurveyActors({
+    audit: { record: async () => undefined },
     surveys: { load: async () => ((seen.loads += 1), loaded), change: () => Promise.reject(new Error('not asked for')) },
     intake: { announce: async () => true, counts: async () => undefined, filledAt: async () => undefined, close: async () => undefined },
     countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, now: () => seen.nowMs, monotonicMs: () => seen.nowMs, log: createLog('silent'), metrics: { actorsHeld: () => undefined },

@@ -3,7 +3,7 @@ export const auditActions = [
   'session.started', 'session.refused', 'session.ended', 'session.token-reused',
   'user.created', 'user.changed', 'user.deleted', 'user.password-changed',
   'api-key.created', 'api-key.deleted',
-  'survey.created', 'survey.changed', 'survey.published', 'survey.duplicated', 'survey.token-rotated', 'survey.handed-over', 'survey.deleted',
+  'survey.created', 'survey.changed', 'survey.published', 'survey.duplicated', 'survey.token-rotated', 'survey.handed-over', 'survey.closed', 'survey.deleted',
   'member.set', 'member.removed', 'member.left',
   'question.created', 'question.changed', 'question.deleted', 'questions.reordered',
   'translation.changed', 'translation.deleted',

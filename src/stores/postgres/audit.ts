@@ -34,6 +34,8 @@ export interface AuditQuery {
   action?: AuditAction | undefined;
   objectKind?: AuditObjectKind | undefined;
   objectId?: string | undefined;
+  /** The survey itself and all that names it: its questions, responses, files. */
+  surveyId?: string | undefined;
   page: number;
   limit: number;
 }
@@ -70,8 +72,9 @@ export function createAudit(sql: Sql, log: Log) {
     list: (query: AuditQuery): Promise<{ items: AuditEntry[]; total: number }> =>
       withPostgres(async () => {
         const only = (column: string, value: string | undefined) => (value === undefined ? sql`` : sql`AND ${sql(column)} = ${value}`);
+        const about = (surveyId: string | undefined) => (surveyId === undefined ? sql`` : sql`AND ((object_kind = 'survey' AND object_id = ${surveyId}) OR details->>'surveyId' = ${surveyId})`);
         const where = sql`WHERE true ${only('actor_id', query.actorId)} ${only('action', query.action)}
-          ${only('object_kind', query.objectKind)} ${only('object_id', query.objectId)}`;
+          ${only('object_kind', query.objectKind)} ${only('object_id', query.objectId)} ${about(query.surveyId)}`;
         const [rows, [count]] = await Promise.all([
           sql<AuditRow[]>`SELECT * FROM audit ${where} ORDER BY id DESC LIMIT ${query.limit} OFFSET ${(query.page - 1) * query.limit}`,
           sql<{ total: number }[]>`SELECT count(*) AS total FROM audit ${where}`,

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { aroundService } from '../support/around-service.ts';
+import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+
+let admin: Client;
+aroundService((served) => ({ admin } = served));
+
+interface Entry {
+  action: string;
+  actorKind: string;
+  details: Record<string, unknown>;
+}
+
+const entriesOf = (surveyId: string): Promise<Entry[]> => admin.get(`/audit?surveyId=${surveyId}&limit=100`);
+const closings = async (surveyId: string) => (await entriesOf(surveyId)).filter(({ action }) => action === 'survey.closed').map(({ actorKind, details }) => ({ actorKind, ...details }));
+
+describe('the audit of a survey', () => {
+  it('holds what was done to it, to its questions, responses and files, and nothing of other surveys', async () => {
+    const [one, other] = [await admin.create('/surveys', { title: 'One' }), await admin.create('/surveys', { title: 'Other' })];
+    const question = await admin.create(`/surveys/${one.id}/questions`, { type: 'NPS', text: 'Well?' });
+    await admin.create(`/surveys/${other.id}/questions`, { type: 'NPS', text: 'Well?' });
+    await admin.put(`/surveys/questions/${question.id}`, { text: 'And now?' });
+    await admin.post(`/surveys/${one.id}/publish`);
+    const { responseId } = (await admin.submit(one.id, { answers: [] })).body.data;
+    await eventually(async () => assert.equal((await admin.get(`/responses/surveys/${one.id}`)).length, 1));
+    const { exportId } = await admin.expect(202, 'POST', `/exports/surveys/${one.id}`, { format: 'CSV' });
+    await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'));
+    assert.equal((await admin.call('GET', `/exports/${exportId}/download`)).status, 200);
+    await admin.remove(`/responses/${responseId}`);
+    await admin.put(`/surveys/${one.id}`, { title: 'One more', status: 'PAUSED' });
+    const entries = await entriesOf(one.id);
+    assert.deepEqual(entries.map(({ action }) => action), [
+      'survey.changed', 'response.deleted', 'export.downloaded', 'export.requested', 'survey.published', 'question.changed', 'question.created', 'survey.created',
+    ]);
+    assert.deepEqual(entries[0]?.details, { fields: ['title', 'status'], status: { from: 'ACTIVE', to: 'PAUSED' } });
+    assert.deepEqual(entries[4]?.details, { status: { from: 'DRAFT', to: 'ACTIVE' } });
+    const downloads = await admin.get(`/audit?surveyId=${one.id}&action=export.downloaded`);
+    assert.equal(downloads.length, 1);
+    assert.deepEqual(await entriesOf(randomUUID()), []);
+    assert.equal((await admin.call('GET', '/audit?surveyId=one')).status, 400);
+  });
+
+  it('says when the service itself closed it, once, and why', async () => {
+    const full = await admin.create('/surveys', { title: 'Full', responseQuota: 1, status: 'ACTIVE' });
+    await admin.submit(full.id, { answers: [] });
+    await eventually(async () => assert.deepEqual(await closings(full.id), [{ actorKind: 'SYSTEM', status: { from: 'ACTIVE', to: 'CLOSED' }, reason: 'QUOTA' }]));
+    const over = await admin.create('/surveys', { title: 'Over', status: 'ACTIVE', endsAt: new Date(Date.now() + 1500).toISOString() });
+    await eventually(async () => assert.deepEqual(await closings(over.id), [{ actorKind: 'SYSTEM', status: { from: 'ACTIVE', to: 'CLOSED' }, reason: 'ENDED' }]));
+    const byHand = await admin.create('/surveys', { title: 'By hand', status: 'ACTIVE' });
+    await admin.put(`/surveys/${byHand.id}`, { status: 'CLOSED' });
+    assert.deepEqual(await closings(byHand.id), []);
+    assert.equal((await closings(full.id)).length, 1);
+  });
+});
