@@ -21,9 +21,9 @@ export function readmeLines(section: string, { origin }: Pick<RunningService, 'o
   return lines.replaceAll('http://127.0.0.1:3000', origin).replace("'long enough'", `'${adminPassword}'`);
 }
 
-/** Pastes lines into bash, in the project's folder; gives what was printed. */
+/** Pastes lines into bash, in the project's folder; gives what was printed. Every tour sets the password by itself. */
 export async function paste(lines: string, { flags = [], cwd = dirname(readme) }: { flags?: string[]; cwd?: string } = {}): Promise<string> {
-  const { stdout } = await promisify(execFile)('bash', [...flags, '-c', lines], { cwd, timeout: 60_000, env: { ...process.env, ADMIN_PASSWORD: adminPassword } });
+  const { stdout } = await promisify(execFile)('bash', [...flags, '-c', lines], { cwd, timeout: 60_000, env: { ...process.env, ADMIN_PASSWORD: '' } });
   return stdout;
 }
 
