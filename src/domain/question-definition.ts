@@ -149,6 +149,19 @@ function defineOptions(type: QuestionType, given: readonly OptionInput[] | undef
 
 const shown = ({ id, text, value }: Option | MatrixRow) => ({ id, text, value });
 
+const shownOrHidden = (item: Option | MatrixRow) => ({ ...shown(item), ...(item.isHidden && { isHidden: true as const }) });
+
+/** The same with the options and rows that were taken out, each marked as hidden; and so is the question itself if it was deleted. */
+export function describeWithHidden(question: Question) {
+  const { settings, ...described } = describeQuestion(question);
+  return {
+    ...described,
+    options: question.options.map(shownOrHidden),
+    settings: { ...settings, ...(question.rows.length > 0 && { rows: question.rows.map(shownOrHidden) }) },
+    ...(question.isHidden && { isHidden: true as const }),
+  };
+}
+
 /** A question as the interface shows it (contract §6). */
 export function describeQuestion(question: Question) {
   return {

@@ -1,5 +1,5 @@
-import { describeQuestion } from '../domain/question-definition.ts';
-import { visibleQuestions, type Survey, type SurveyStatus, type SurveyWithQuestions } from '../domain/survey.ts';
+import { describeQuestion, describeWithHidden } from '../domain/question-definition.ts';
+import { visibleQuestions, type Question, type Survey, type SurveyStatus, type SurveyWithQuestions } from '../domain/survey.ts';
 
 const time = (date: Date | null): string | null => date?.toISOString() ?? null;
 
@@ -45,4 +45,10 @@ export function presentSurvey(survey: Survey, { responseCount, nowMs, isTokenSho
 
 export function presentSurveyWithQuestions(survey: SurveyWithQuestions, options: PresentOptions) {
   return { ...presentSurvey(survey, options), questions: visibleQuestions(survey).map(describeQuestion) };
+}
+
+/** Also what was taken out of it: deleted questions come last. */
+export function presentSurveyWithHidden(survey: SurveyWithQuestions, options: PresentOptions) {
+  const deleted: Question[] = survey.questions.filter(({ isHidden }) => isHidden);
+  return { ...presentSurvey(survey, options), questions: [...visibleQuestions(survey), ...deleted].map(describeWithHidden) };
 }

@@ -9,8 +9,8 @@ import { surveyStatuses, visibleQuestions, type Survey, type SurveyWithQuestions
 import { Problem, notFound, validationProblem } from '../../errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
-import { presentSurvey, presentSurveyWithQuestions } from '../present.ts';
-import { momentField, pageFields } from '../query.ts';
+import { presentSurvey, presentSurveyWithHidden, presentSurveyWithQuestions } from '../present.ts';
+import { flagField, momentField, pageFields } from '../query.ts';
 import { created, ok, page, route, type Call, type Route } from '../route.ts';
 import { deletedSchema, languageField } from '../schemas/common.ts';
 import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
@@ -69,8 +69,8 @@ export function applyFields(survey: SurveyWithQuestions, { status: _, ...given }
 export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
   const present = async (survey: Survey, right: Call['right']) =>
     presentSurvey(survey, { responseCount: await deps.responseCount(survey.id), nowMs: deps.now(), isTokenShown: right !== 'read' });
-  const presentWhole = async (survey: SurveyWithQuestions, right: Call['right']) =>
-    presentSurveyWithQuestions(survey, { responseCount: await deps.responseCount(survey.id), nowMs: deps.now(), isTokenShown: right !== 'read' });
+  const presentWhole = async (survey: SurveyWithQuestions, right: Call['right'], present = presentSurveyWithQuestions) =>
+    present(survey, { responseCount: await deps.responseCount(survey.id), nowMs: deps.now(), isTokenShown: right !== 'read' });
 
   return [
     route({
@@ -99,11 +99,12 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     }),
     route({
       method: 'GET', path: '/surveys/{id}', tag: 'Surveys', summary: 'Read a survey with its questions', access: { kind: 'survey', right: 'read', by: 'id' },
-      limit: 'api', reply: surveyWithQuestionsSchema, replyStatus: 200,
-      handle: async ({ params, right }) => {
+      description: 'Responses go on naming questions, options and rows that were taken out of the survey: with `includeHidden` these are shown too, each with `isHidden: true`, deleted questions after the others.',
+      limit: 'api', query: z.strictObject({ includeHidden: flagField.default(false).describe('Also what was taken out of the survey and may still be named by responses') }), reply: surveyWithQuestionsSchema, replyStatus: 200,
+      handle: async ({ params, query, right }) => {
         const survey = await deps.surveys.load(params['id'] ?? '');
         if (!survey) throw notFound('survey');
-        return ok(await presentWhole(survey, right));
+        return ok(await presentWhole(survey, right, query.includeHidden ? presentSurveyWithHidden : presentSurveyWithQuestions));
       },
     }),
     route({

@@ -5,12 +5,15 @@ import { countSchema, idSchema } from './common.ts';
 
 export const questionTypeSchema = z.enum(questionTypeNames).meta({ id: 'QuestionType', description: 'What kind of question it is; see the table of types in the description of the Questions tag.' });
 
+/** In the reply to `includeHidden` alone. */
+const isHidden = z.literal(true).optional().describe('It was taken out; stands only with `includeHidden`, and only where it is so');
+
 export const optionSchema = z
-  .strictObject({ id: idSchema, text: z.string().describe('The label'), value: z.string().describe('The stored value, unique in the question') })
+  .strictObject({ id: idSchema, text: z.string().describe('The label'), value: z.string().describe('The stored value, unique in the question'), isHidden })
   .meta({ id: 'Option', description: 'Something to choose; answers name its `id`.' });
 
 export const matrixRowSchema = z
-  .strictObject({ id: idSchema, text: z.string(), value: z.string() })
+  .strictObject({ id: idSchema, text: z.string(), value: z.string(), isHidden })
   .meta({ id: 'MatrixRow', description: 'A row of a MATRIX; answers name its `id` as `rowId`.' });
 
 export const questionSettingsSchema = z
@@ -42,7 +45,7 @@ function assertTyped({ type, settings, options }: Typed, context: z.core.$Refine
 }
 
 export const questionSchema = z
-  .strictObject({ ...fields, surveyId: idSchema })
+  .strictObject({ ...fields, surveyId: idSchema, isHidden })
   .superRefine((question, context) => assertTyped(question, context))
   .meta({ id: 'Question', description: 'A question of a survey.' });
 

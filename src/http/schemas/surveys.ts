@@ -36,7 +36,7 @@ export const surveySchema = z.strictObject({ ...fields, accessToken }).meta({ id
 export const surveyListItemSchema = z.strictObject(fields).meta({ id: 'SurveyListItem', description: 'A survey as lists show it.' });
 
 export const surveyWithQuestionsSchema = z
-  .strictObject({ ...fields, accessToken, questions: z.array(questionSchema).max(500) })
+  .strictObject({ ...fields, accessToken, questions: z.array(questionSchema).describe('At most 500 are shown, beside those that were deleted') })
   .meta({ id: 'SurveyWithQuestions', description: 'A survey with its questions in order.' });
 
 export const directionSchema = z.enum(['ltr', 'rtl']).meta({ id: 'Direction', description: 'The way the language is written: `rtl` for ar and he.' });
