@@ -42,12 +42,23 @@ describe('a crosstab', () => {
         for (let n = 0; n < count; n += 1)
           await admin.submit(id, {
             answers: [{ questionId: rows.id, optionId: rows.options[r].id }, { questionId: columns.id, optionId: columns.options[c].id }, ...weightsOf(n).map((numberValue) => ({ questionId: weight.id, numberValue })), ...furtherOf(n)],
-            metadata: { panel: n % 2 === 0 ? '0.5' : 'unknown' },
+            metadata: { panel: n % 2 === 0 ? ' 0.5 ' : 'unknown', household: '0,5' },
           });
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 50));
   });
   after(async () => {
     assert.equal(await service.stop(), 0);
+  });
+
+  it('refuses a key of the metadata that no response has, where there are responses', async () => {
+    const { status, body } = await admin.call('POST', `/analytics/surveys/${survey.id}/crosstab`, { body: { questionId1: survey.rows, questionId2: survey.columns, weightMetadataKey: 'Panel' } });
+    assert.deepEqual([status, body.code, body.details], [400, 'VALIDATION_ERROR', [{ path: 'weightMetadataKey', message: 'no response of this survey has the key "Panel" in its metadata' }]]);
+    assert.equal((await ask({ weightMetadataKey: 'panel' })).unweightable, 23);
+    const none = await ask({ weightMetadataKey: 'panel', filters: [`${survey.rows}:a`, `${survey.rows}:b`] });
+    assert.deepEqual([none.total, none.unweightable], [0, 0]);
+    const copy = await admin.create(`/surveys/${survey.id}/duplicate`);
+    const [rows, columns] = copy.questions;
+    assert.equal((await admin.post(`/analytics/surveys/${copy.id}/crosstab`, { questionId1: rows.id, questionId2: columns.id, weightMetadataKey: 'Panel' })).total, 0);
   });
 
   it('names the columns that a percentage exceeds significantly, at any level and with corrections', async () => {
@@ -77,7 +88,7 @@ describe('a crosstab', () => {
     const table = await ask({ weightMetadataKey: 'panel' });
     assert.deepEqual(table.cells.map((line: any[]) => line.map(({ count }) => count)), [[9, 1, 3], [2, 9, 3]]);
     assert.deepEqual([table.total, table.weightedTotal, table.effectiveBase, table.unweightable], [27, 13.5, 27, 23]);
-    const nobody = await ask({ weightMetadataKey: 'nowhere' });
+    const nobody = await ask({ weightMetadataKey: 'household' });
     assert.deepEqual([nobody.total, nobody.weightedTotal, nobody.effectiveBase, nobody.unweightable, nobody.chiSquare.statistic], [0, 0, 0, 50, null]);
   });
 

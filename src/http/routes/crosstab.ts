@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { CrosstabCounts } from '../../domain/crosstab-counts.ts';
 import { interpretTables, refuseTooLarge } from '../../domain/crosstab.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { corrections } from '../../domain/significance.ts';
@@ -29,7 +30,7 @@ const crosstabBody = z
     endDate: endField.optional(),
     isComplete: z.boolean().optional(),
     weightQuestionId: z.string().optional().describe('A NUMBER question: every response weighs its answer'),
-    weightMetadataKey: z.string().min(1).max(100).optional().describe('A key of `metadata`: every response weighs the number that stands there. Not beside `weightQuestionId`'),
+    weightMetadataKey: z.string().min(1).max(100).optional().describe('A key of `metadata`: every response weighs the number that stands there, with a point before decimals; white space around it does not count. Upper and lower case are different keys, and one that no response of the survey has is refused, if there are responses. Not beside `weightQuestionId`'),
     banner: z
       .array(z.union([z.string(), z.strictObject({ questionId: z.string(), rowId: z.string() })]))
       .max(20)
@@ -72,10 +73,20 @@ export function crosstabRoute({ crosstab, surveys, findings: store }: CrosstabRo
       refuseTooLarge(rows, columns);
       const filters = conditionsOf(scope, body.filters, 'filters');
       const counted = await crosstab.countBanner({ surveyId: survey.id, rows, columns, weight, filters, startDate, endDate, isComplete });
+      if (counted.every(isWeightless)) await assertKnownKey(crosstab, survey.id, body.weightMetadataKey);
       const tables = interpretTables(rows, columns.flatMap((dimension, index) => (counted[index] ? [{ ...counted[index], columns: dimension }] : [])), body);
       return ok(presentTables(heads, tables, body.banner !== undefined));
     },
   });
+}
+
+/** Nobody has a usable weight, though there are responses. */
+const isWeightless = ({ weighted }: CrosstabCounts): boolean => weighted !== undefined && weighted.total.weight === 0 && weighted.unweightable > 0;
+
+/** A misspelt key would give an empty table. One that some responses have, with no number in it or outside the selection, is known. */
+async function assertKnownKey(crosstab: Pick<CrosstabStore, 'hasMetadataKey'>, surveyId: string, key: string | undefined): Promise<void> {
+  if (key === undefined || (await crosstab.hasMetadataKey(surveyId, key))) return;
+  throw validationProblem([{ path: 'weightMetadataKey', message: `no response of this survey has the key ${JSON.stringify(key)} in its metadata` }]);
 }
 
 /** What stands in columns: the second question, then those of the banner. */

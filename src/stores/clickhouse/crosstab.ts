@@ -6,7 +6,7 @@ import { runScans, type ScanRow } from './counting/scans.ts';
 import type { Placement } from './placement.ts';
 import { dimensionWords } from './query/dimension.ts';
 import { foundCodes } from './query/findings.ts';
-import { text, whole } from './query/literals.ts';
+import { text, uuid, whole } from './query/literals.ts';
 import { columnNames, conditionsOf, existingColumns, selectionSlots, slotsOf, type ColumnOf, type Condition, type DateRange } from './query/selection.ts';
 
 /** What a response weighs: a number of its answers, or a number written in its metadata. Usable from 1e-12 to 1e12: the squares of others are no good figures. */
@@ -62,6 +62,10 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
 
   return {
     countBanner,
+    /** Whether any response of the survey has this key in its metadata, whatever stands there. */
+    async hasMetadataKey(surveyId: string, key: string): Promise<boolean> {
+      return (await clickhouse.select<[number]>(`SELECT 1 FROM ${clickhouse.table('responses')} WHERE survey_id = ${uuid(surveyId)} AND is_deleted = 0 AND mapContains(metadata, ${text(key)}) LIMIT 1`)).length > 0;
+    },
     async countCrosstab({ columns, ...query }: CrosstabQuery): Promise<CrosstabCounts> {
       const [counted] = await countBanner({ ...query, columns: [columns] });
       return counted ?? collect([], query.weight);
