@@ -92,9 +92,9 @@ export function checkAnswers(compiled: CompiledSurvey, given: unknown, { isCompl
     if (findings.length > before) (reported ??= new Set()).add(item);
   }
   // Past the limit of findings the rest has not been looked at, so nothing can be said to be missing.
-  if (isComplete && findings.length < findingsAtMost)
+  if (isComplete && findings.length < findingsAtMost && Array.isArray(given))
     for (const item of compiled.required) {
-      const message = reported?.has(item) ? undefined : missingMessage(item, row);
+      const message = reported?.has(item) ? undefined : missingMessage(item, row, answers[item.place] !== undefined);
       if (message !== undefined) findings.push({ path: 'answers', message });
     }
   return findings.length > 0 ? { ok: false, findings } : { ok: true, row };
@@ -151,9 +151,10 @@ function questionIdOf(answer: unknown): string | undefined {
   return typeof answer === 'object' && answer !== null && 'questionId' in answer && typeof answer.questionId === 'string' ? answer.questionId : undefined;
 }
 
-/** Undefined where nothing is missing. */
-function missingMessage(item: CompiledQuestion, row: AnswerRow): string | undefined {
-  const lack = isAnswered(row, item) ? item.type.lackOf?.(item.question, row) : '';
+/** Undefined where nothing is missing. What was given may be no answer, of which the type can say why. */
+function missingMessage(item: CompiledQuestion, row: AnswerRow, isGiven: boolean): string | undefined {
+  const isThere = isAnswered(row, item);
+  const lack = (isThere || isGiven ? item.type.lackOf?.(item.question, row) : undefined) ?? (isThere ? undefined : '');
   if (lack === undefined) return undefined;
   const { id, text } = item.question;
   return `question ${id} is required${lack === '' ? '' : `, ${lack}`}: ${text.slice(0, 100).toWellFormed()}`;
@@ -183,7 +184,7 @@ function isWellShaped(answer: unknown, index: number, findings: Finding[]): answ
   const { questionId, textValue, numberValue, optionId, rowId, rank } = answer as Record<string, unknown>;
   if (typeof questionId !== 'string') findings.push({ path: `answers.${index}.questionId`, message: questionId === undefined ? 'is missing' : 'must be a text' });
   if (textValue !== undefined && typeof textValue !== 'string') findings.push({ path: `answers.${index}.textValue`, message: 'must be a text' });
-  if (numberValue !== undefined && !isExact(numberValue)) findings.push({ path: `answers.${index}.numberValue`, message: 'must be a number that can be represented exactly' });
+  if (numberValue !== undefined && !isExact(numberValue)) findings.push({ path: `answers.${index}.numberValue`, message: typeof numberValue === 'number' ? 'must be a number that can be represented exactly' : 'must be a number' });
   if (optionId !== undefined && typeof optionId !== 'string') findings.push({ path: `answers.${index}.optionId`, message: 'must be a text' });
   if (rowId !== undefined && typeof rowId !== 'string') findings.push({ path: `answers.${index}.rowId`, message: 'must be a text' });
   if (rank !== undefined && !isExact(rank)) findings.push({ path: `answers.${index}.rank`, message: 'must be a whole number' });

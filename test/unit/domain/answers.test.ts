@@ -65,6 +65,36 @@ describe('checking answers', () => {
     assert.ok(say([mark(grid, 0), mark(grid, 1), mark(several, 0), mark(several, 1), { questionId: wording.id, textValue: ' a ' }], { previous: saved.row }).ok);
   });
 
+  it('takes an optional text of white space for no answer, also where a form is asked for, and lets it take back what was answered before', () => {
+    const first = withQuestion(blankSurvey(), { type: 'SHORT_TEXT', text: 'Code', settings: { pattern: '[0-9]+' } });
+    const second = withQuestion(first.survey, { type: 'LONG_TEXT', text: 'Why?' });
+    const own = compileSurvey(second.survey);
+    const say = (short: string, long: string, previous?: AnswerRow) =>
+      checkAnswers(own, [{ questionId: first.question.id, textValue: short }, { questionId: second.question.id, textValue: long }], { isComplete: true, uploads: noUploads, previous });
+    for (const blank of ['   ', '\u00a0', '\t \t']) {
+      const said = say(blank, ` ${blank}\n`);
+      assert.ok(said.ok);
+      assert.deepEqual(readAnswers(own, said.row), []);
+    }
+    const before = say('12', 'because');
+    assert.ok(before.ok && readAnswers(own, before.row).length === 2);
+    const after = say('12', ' ', before.row);
+    assert.ok(after.ok);
+    assert.deepEqual(readAnswers(own, after.row), [{ questionId: first.question.id, textValue: '12' }]);
+    assert.ok(!say('x', 'because').ok && !say('', 'because').ok);
+  });
+
+  it('says what a number must be, and asks for nothing more where there are no answers at all', () => {
+    const said = (numberValue: unknown) => {
+      const checked = check([{ questionId: of('NPS').id, numberValue }], false);
+      return checked.ok ? [] : checked.findings.filter(({ path }) => path.endsWith('numberValue')).map(({ message }) => message);
+    };
+    for (const other of ['9', null, true]) assert.deepEqual(said(other), ['must be a number']);
+    for (const inexact of [2 ** 53, Infinity]) assert.deepEqual(said(inexact), ['must be a number that can be represented exactly']);
+    assert.deepEqual(pathsOf(check({ no: 'list' })), ['answers']);
+    assert.deepEqual(pathsOf(check(undefined)), []);
+  });
+
   it('takes neither hidden questions nor hidden options, and asks for no hidden question', () => {
     assert.deepEqual(pathsOf(check([{ questionId: hidden.id, numberValue: 5 }], false)), ['answers.0.questionId']);
     assert.deepEqual(pathsOf(check([{ questionId: of('RANKING').id, optionId: gone }], false)), ['answers.0.optionId']);
