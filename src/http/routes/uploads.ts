@@ -71,7 +71,8 @@ function openQuestion(held: HeldSurvey, questionId: string, { token, nowMs }: { 
   const isTokenRight = survey.visibility === 'PUBLIC' || (token !== undefined && survey.accessToken !== null && isSameText(survey.accessToken, token));
   if (!isTokenRight) throw new Problem('FORBIDDEN', 'This survey takes uploads only with its token');
   const question = survey.questions.find(({ id, isHidden }) => id === questionId && !isHidden);
-  if (question?.type !== 'FILE_UPLOAD') throw notFound('question');
+  if (!question) throw notFound('question');
+  if (question.type !== 'FILE_UPLOAD') throw validationProblem([{ path: 'questionId', message: `takes no files: its type is ${question.type}` }]);
   const problem = intakeProblem(held, nowMs);
   if (problem) throw problem;
   return question;
