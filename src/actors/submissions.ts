@@ -130,7 +130,7 @@ async function conclude(deps: SubmissionsDeps, trial: Trial, { held, plan, resul
     case 'REPLAY':
       return { kind: 'accepted', replyText: repeatedReply(deps, { surveyId: held.survey.id, responseId: plan.responseId, text: result.text }), isReplay: true, standing };
     case 'MISMATCH':
-      return refuse(conflict('IDEMPOTENCY_MISMATCH', 'This key or responseId was used before: with another body, in another survey, or for a response that was deleted'));
+      return refuse(conflict('IDEMPOTENCY_MISMATCH', 'This key or responseId was used before: with another body, in another survey, or for a response that was deleted. To go on with a response that was saved, send its resumeToken beside its responseId'));
     case 'LIMITED':
       return refuse(new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: Math.max(1, Math.ceil(result.resetMs / 1000)) }));
     case 'REFUSED': {
