@@ -90,8 +90,11 @@ describe('what must not be kept', () => {
     return exportId;
   };
   const isWithdrawn = async (exportId: string): Promise<void> => {
-    const { status, downloadUrl } = await admin.get(`/exports/${exportId}`);
+    const { status, downloadUrl, error } = await admin.get(`/exports/${exportId}`);
     assert.deepEqual([status, downloadUrl], ['EXPIRED', null]);
+    assert.match(error, /response .* deleted.*again/);
+    const refused = await admin.call('GET', `/exports/${exportId}/download`);
+    assert.deepEqual([refused.status, refused.body.message], [404, `There is no such file any more. ${error}`]);
     assert.equal((await admin.call('GET', `/exports/${exportId}/download`)).status, 404);
     assert.ok(!existsSync(join(service.dataDir, 'exports', exportId)));
   };

@@ -26,7 +26,7 @@ export const exportSchema = z
     fileSize: countSchema.nullable().describe('Bytes'),
     sha256: z.string().regex(/^[0-9a-f]{64}$/).nullable(),
     downloadUrl: z.string().nullable().describe('Set while the file can be downloaded'),
-    error: z.string().nullable().describe('Why it failed'),
+    error: z.string().nullable().describe('Why it failed, or expired before its time: since a response was deleted'),
     completedAt: timeSchema.nullable().optional(),
     expiresAt: timeSchema.nullable().optional(),
   })

@@ -69,6 +69,7 @@ export interface ExportQuery {
 /** Of one user: files are made one after the other, and others want theirs too. */
 export const openAtMost = 20;
 export const exportRequested = 'export.requested';
+const outdatedReason = 'A response that the file may show was deleted; please ask for it again';
 const withdrawnReason = 'A response was deleted while the file was made; please ask for it again';
 
 export function createExportStore(sql: Sql) {
@@ -144,7 +145,7 @@ export function createExportStore(sql: Sql) {
     withdraw: (concerned: Concerned): Promise<string[]> =>
       withPostgres(async () => {
         const rows = await sql<{ id: string }[]>`
-          UPDATE exports SET status = CASE status WHEN 'COMPLETED' THEN 'EXPIRED' ELSE 'FAILED' END, error = CASE status WHEN 'COMPLETED' THEN error ELSE ${withdrawnReason} END,
+          UPDATE exports SET status = CASE status WHEN 'COMPLETED' THEN 'EXPIRED' ELSE 'FAILED' END, error = CASE status WHEN 'COMPLETED' THEN ${outdatedReason} ELSE ${withdrawnReason} END,
             completed_at = coalesce(completed_at, now()), expires_at = least(expires_at, now())
           WHERE ${live} AND ${mayShow(concerned)} RETURNING id`;
         return rows.map((row) => row.id);
