@@ -147,7 +147,9 @@ export function parseFilter(survey: SurveyWithQuestions, text: string, findings?
     if (!('message' in dimension) && category) return { dimension, code: category.code };
   }
   const whole = questionVariable(question);
-  return { path: '', message: 'message' in whole ? `the question ${whole.message}` : 'names no value of the question' };
+  if (!('message' in whole)) return { path: '', message: 'names no value of the question' };
+  if (question.rows.length === 0) return { path: '', message: `the question ${whole.message}` };
+  return { path: '', message: rest.includes(':') ? 'names no row and column of the question' : `the question is a ${question.type}: write questionId:rowValue:columnValue` };
 }
 
 /** The text as a value, then with every colon as the border between a row and a value. */

@@ -20,7 +20,7 @@ export const date: QuestionType = createTextType({
     return typeof max === 'string' && text > max ? `must not be after ${max}` : undefined;
   },
   statistic: (_question, results) => ({ ...blankStatistic(), distribution: sortedByKey(countsByKey(results)) }),
-  noDimension: 'is a date, which cannot be a crosstab variable',
+  noDimension: 'is a date, which has no categories',
 });
 
 function sortedByKey(counts: Record<string, number>): Record<string, number> {

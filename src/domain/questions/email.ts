@@ -10,5 +10,5 @@ export const email: QuestionType = createTextType({
   by: 'emailDomain',
   problemOf: (text) => (isEmailAddress(text) ? undefined : 'must be a valid e-mail address'),
   statistic: (_question, results) => ({ ...blankStatistic(), distribution: countsByKey(results) }),
-  noDimension: 'is an e-mail address, which cannot be a crosstab variable',
+  noDimension: 'is an e-mail address, which has no categories',
 });

@@ -30,7 +30,7 @@ export const fileUpload: QuestionType = {
   write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ textValue: (row.texts[textSlotAt(question)] ?? '').split(' ')[0] ?? '' }]),
   countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'text', slot: textSlotAt(question), presence: slotAt(question), by: 'mediaType' }] }),
   statistic: (_question, results) => ({ ...blankStatistic(), distribution: countsByKey(results) }),
-  dimension: () => 'is a file, which cannot be a crosstab variable',
+  dimension: () => 'is a file, which has no categories',
   chart: 'bars',
   exportColumns: (question) => [{ key: '', label: '', cell: { kind: 'text', presence: slotAt(question), slot: textSlotAt(question), form: 'upload' } }],
 };

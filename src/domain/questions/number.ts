@@ -33,7 +33,7 @@ export const number: QuestionType = {
   write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ numberValue: row.numbers[numberSlotAt(question)] ?? 0 }]),
   countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'number', slot: numberSlotAt(question), presence: slotAt(question) }] }),
   statistic: (_question, [result], base) => (result?.kind === 'number' ? numberStatistic(result, base) : blankStatistic()),
-  dimension: () => 'is a free number, which cannot be a crosstab variable',
+  dimension: () => 'is a free number, which has no categories',
   chart: 'columns',
   exportColumns: (question) => [
     { key: '', label: '', cell: { kind: 'number', presence: slotAt(question), slot: numberSlotAt(question) } },

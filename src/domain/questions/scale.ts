@@ -122,7 +122,7 @@ export function createScaleType(settings: z.ZodType<Record<string, unknown>>, { 
     statistic: (question, [result], base) => (result?.kind === 'number' ? numberStatistic(result, base) : pointStatistic(scale(question), { counts: codesOf(result), base, showsEveryStep })),
     dimension(question) {
       const own = scale(question);
-      if (!isCoded(own)) return 'has too many points to be a crosstab variable';
+      if (!isCoded(own)) return 'has too many points for a table or a filter';
       return { categories: pointCategories(own), source: { kind: 'code', slot: slotAt(question) } };
     },
     chart: 'columns',

@@ -25,5 +25,5 @@ export const time: QuestionType = createTextType({
     const counts = countsByKey(results);
     return { ...blankStatistic(), distribution: Object.fromEntries(hours.map((hour) => [hour, counts[hour] ?? 0])) };
   },
-  noDimension: 'is a time of day, which cannot be a crosstab variable',
+  noDimension: 'is a time of day, which has no categories',
 });

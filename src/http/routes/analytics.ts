@@ -22,7 +22,7 @@ const analyticsQuery = z
     endDate: endField.optional(),
     isComplete: flagField.optional(),
     filter: listField(filterText, 20).default([])
-      .describe('`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; repeatable, all must hold. ' + findingsText),
+      .describe('`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; repeatable, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Texts, addresses, files, dates, times and NUMBER cannot be filtered, nor can scales of more than 10,000 points. ' + findingsText),
   })
   .refine((query) => !isInverted(query), invertedMessage);
 

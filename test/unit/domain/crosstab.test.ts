@@ -239,4 +239,15 @@ describe('a filter', () => {
   it('says what is wrong otherwise', () => {
     for (const wrong of ['', 'x', ':', 'nobody:yes', `${questions.YES_NO.id}:maybe`, `${questions.YES_NO.id}:anything:yes`, `${questions.MATRIX.id}:good`, `${questions.SHORT_TEXT.id}:x`]) assert.ok('message' in parseFilter(survey, wrong), wrong);
   });
+
+  it('says so in words of its own, whatever the type', () => {
+    const said = (text: string) => {
+      const parsed = parseFilter(survey, text);
+      return 'message' in parsed ? parsed.message : 'nothing';
+    };
+    for (const question of Object.values(questions)) assert.doesNotMatch(said(`${question.id}:no such value`), /crosstab/, question.type);
+    assert.equal(said(`${questions.NUMBER.id}:5`), 'the question is a free number, which has no categories');
+    assert.equal(said(`${questions.MATRIX.id}:good`), 'the question is a MATRIX: write questionId:rowValue:columnValue');
+    assert.equal(said(`${questions.YES_NO.id}:maybe`), 'names no value of the question');
+  });
 });
