@@ -34,7 +34,7 @@ export const deletedSchema = z.strictObject({ id: idSchema, deleted: z.literal(t
 
 export const paginationSchema = z
   .strictObject({
-    page: z.number().int().min(1),
+    page: z.number().int().min(1).describe('As asked for. With `cursor` it says nothing: nobody counts which page that is'),
     limit: z.number().int().min(1),
     total: countSchema.describe('Items on all pages together'),
     nextCursor: z.string().nullable().optional().describe('Where the list pages by cursor: that of the next page, null on the last one'),
