@@ -93,7 +93,7 @@ const questionNotes = [
   'A scale whose `step` does not divide it ends at its last step: 0 to 10 in steps of 3 ends at 9.',
   '`maxSelections` and `maxRanked` may exceed the number of options; `minSelections` may not, and is at least 1 where it is given.',
   'A LIKERT_SCALE may have any number of options from one; without any it gets `strongly-disagree`, `disagree`, `neutral`, `agree` and `strongly-agree`, labelled in English.',
-  'A survey has at most 500 questions, a question 200 options and 200 rows.',
+  'A survey has at most 500 questions, a question 200 options and 200 rows. All questions of a survey together, with what was removed from it, take at most 2 MiB as JSON; a copy leaves deleted questions behind.',
   `A survey has ${codePositionsAtMost} places for answers. A question takes one; a MATRIX one for each row (with \`multiple\` one for each row and 16 columns), CHECKBOXES one for 16 options, RANKING one for each option. Questions, options and rows that were deleted keep theirs. What does not fit is a VALIDATION_ERROR.`,
   'The “other” text of a choice has at most 500 characters.',
   'When a question is made, a setting that is not wanted is left out; null puts one back to its default only when a question is changed.',

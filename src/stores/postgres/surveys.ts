@@ -1,3 +1,4 @@
+import { refuseTooLargeDefinition } from '../../domain/definition-size.ts';
 import type { Question, Survey, SurveyStatus, SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
 import { withPostgres, type Sql, type Tx } from './client.ts';
@@ -168,6 +169,7 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
     revision: current.revision + 1,
     version: current.version + (change.isWordingChanged ? 1 : 0),
   };
+  if (change.isWordingChanged) refuseTooLargeDefinition(current, saved);
   await tx`UPDATE surveys SET ${tx(surveyColumns(saved))} WHERE id = ${saved.id}`;
   const before = new Map(current.questions.map((question) => [question.id, question]));
   await writeQuestions(tx, saved.questions.filter((question) => before.get(question.id) !== question));
