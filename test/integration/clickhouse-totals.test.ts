@@ -190,6 +190,19 @@ test('bins are equal, closed below and open above, the last one closed on both s
   assert.deepEqual([bins[0], bins[1], bins[19]], [{ low: 0, high: 5, count: 2 }, { low: 5, high: 10, count: 1 }, { low: 95, high: 100, count: 3 }]);
 });
 
+test('whole numbers have a bin each, or bins of a round width at its multiples, unless one of them has a fraction', async () => {
+  const binsOf = async (numbers: readonly number[]) => {
+    const surveyId = await given(numbers.map((value) => ({ codes: [1], numbers: [value] })));
+    const found = await first(surveyId, 0, { kind: 'number', slot: 0, presence: 0, isWhole: true });
+    return found.kind === 'number' ? found.moments.bins.map(({ low, high, count: amount }) => [low, high, amount]) : assert.fail();
+  };
+  assert.deepEqual(await binsOf([0, 3, 1, 1]), [[0, 0, 1], [1, 1, 2], [2, 2, 0], [3, 3, 1]]);
+  assert.deepEqual(await binsOf([-1, -1]), [[-1, -1, 2]]);
+  const ages = await binsOf([18, 19, 20, 67, 65]);
+  assert.deepEqual([ages.length, ages[0], ages[1], ages.at(-1)], [11, [15, 20, 2], [20, 25, 1], [65, 70, 2]]);
+  assert.deepEqual((await binsOf([0, 0.5, 3])).length, 20);
+});
+
 test('bins of a scale are those of the scale, whatever was answered, and its ends are counted', async () => {
   const scale = { min: 0, max: 200_000, lastPoint: 199_998 };
   const found = await moments([77, 90, 9_999, 10_000, 0, 199_998, 199_998], scale);

@@ -66,8 +66,8 @@ export type CountRequest =
   | { kind: 'codes'; slot: number }
   /** → how often each bit is set, over the words in order: result index = option code − 1. */
   | { kind: 'bits'; slots: readonly number[] }
-  /** → moments and bins of a number, over the responses whose code at `presence` is not 0; with `scale`, bins of that range and counts of its ends. */
-  | { kind: 'number'; slot: number; presence: number; scale?: NumberScale }
+  /** → moments and bins of a number, over the responses whose code at `presence` is not 0; with `scale`, bins of that range and counts of its ends; with `isWhole`, bins of whole numbers. */
+  | { kind: 'number'; slot: number; presence: number; scale?: NumberScale; isWhole?: boolean }
   /** → how often each text, or a derived key of it, occurs; `words` counts words in lower case. */
   | { kind: 'text'; slot: number; presence: number; by: TextKey };
 

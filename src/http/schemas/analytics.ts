@@ -4,7 +4,7 @@ import { questionTypeSchema } from './questions.ts';
 
 const figure = z.number();
 const percent = z.number().min(0);
-const boxSchema = z.strictObject({ count: countSchema, percent: percent.max(100) }).meta({ id: 'ScaleBox', description: 'Answers at one end of a scale, and their percentage of all answers.' });
+const boxSchema = z.strictObject({ count: countSchema, percent: percent.max(100) }).meta({ id: 'ScaleBox', description: 'Answers at one end of a scale, and their percentage of all answers to the question; 0 where there are none (`responseCount` 0), which is no finding.' });
 
 /** Counts by value; one level deeper for MATRIX (row, column) and RANKING (option, rank). */
 const distributionSchema = z.record(z.string(), z.union([countSchema, z.record(z.string(), countSchema)]));
@@ -20,7 +20,7 @@ export const questionStatisticSchema = z
     standardDeviation: figure.min(0).nullable().describe('Of the sample (n − 1); null below two values'),
     minValue: figure.nullable(),
     maxValue: figure.nullable(),
-    distribution: distributionSchema.describe('Every possible value with its count, zeros included; two levels for MATRIX and RANKING; empty for texts. The order of its keys means nothing (those that look like whole numbers come first in many languages): the order to show is that of the question’s `options` and `settings.rows`, of the numbers on a scale, of days and hours. An option or row that was removed is shown, at its old place on a scale, only where somebody in the selection had chosen it: whether it is there can differ between filters'),
+    distribution: distributionSchema.describe('Every possible value with its count, zeros included; two levels for MATRIX and RANKING; empty for texts. A NUMBER has up to 20 equal bins `lo–hi` from the least to the greatest number in the selection, so bins can differ between filters: [lo, hi), the last one closed; one number alone is its own key. With `integer` a bin is a whole number (`3`), or where there are more than 20 of them a range of a width such as 2, 5, 10 or 20 that begins at its multiples (`15–20` holds 15 to 19). A SLIDER of more than 20 steps has 20 bins of its scale. A DATE has the days that somebody answered, an EMAIL domains. The order of its keys means nothing (those that look like whole numbers come first in many languages): the order to show is that of the question’s `options` and `settings.rows`, of the numbers on a scale, of days and hours. An option or row that was removed is shown, at its old place on a scale, only where somebody in the selection had chosen it: whether it is there can differ between filters'),
     nps: z
       .strictObject({ promoters: countSchema, passives: countSchema, detractors: countSchema, score: figure.min(-100).max(100).nullable() })
       .optional()
@@ -39,8 +39,8 @@ export const surveyAnalyticsSchema = z
   .strictObject({
     totalResponses: countSchema.describe('Complete and partial responses'),
     completeResponses: countSchema,
-    completionRate: percent.max(100).describe('Percentage with one decimal'),
-    averageDuration: z.number().min(0).describe('Seconds, over the responses that have a duration; 0 if none has'),
+    completionRate: percent.max(100).describe('Percentage of totalResponses with one decimal; 0 where there are no responses'),
+    averageDuration: z.number().min(0).describe('Mean in seconds, over the responses that have a duration, partial ones included; 0 if none has. A duration runs from the `startedAt` that a client gave to the first save of the response: for one that was saved as incomplete and resumed it is not the time to completion'),
     responsesByDay: z.array(z.strictObject({ date: daySchema, count: countSchema })).describe('By UTC day, in order'),
     lastResponseAt: timeSchema.nullable(),
     questionStats: z.array(questionStatisticSchema),
@@ -60,7 +60,7 @@ const cellSchema = z
     totalPercent: percent,
     significantOver: z.array(z.string()).describe('Values of the columns whose column percentage this one exceeds significantly; in their order. Empty in tables that would need more than 1,000,000 comparisons, or 20,000,000 characters to name their columns'),
   })
-  .meta({ id: 'CrosstabCell', description: 'Percentages are of the weighted counts where a weight is asked for.' });
+  .meta({ id: 'CrosstabCell', description: 'Percentages are of the weighted counts where a weight is asked for. Those of a row, column or table without respondents are 0.' });
 
 const associationFields = {
   chiSquare: z

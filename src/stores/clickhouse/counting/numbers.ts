@@ -10,9 +10,10 @@ export interface NumberRequest {
   /** The code position that says whether there is a number. */
   presence: number;
   scale?: NumberScale;
+  isWhole?: boolean;
 }
 
-export type Moments = Omit<NumberMoments, 'bins'>;
+export type Moments = Omit<NumberMoments, 'bins'> & { /** Whether no value has a fraction; looked at only where whole numbers are expected. */ areWhole?: boolean };
 
 const binCount = 20;
 const momentFigures = 8;
@@ -20,12 +21,12 @@ const momentFigures = 8;
 /** Moments of all the numbers in one pass. The median is the mean of the middle two where their number is even. */
 export function momentScan(requests: readonly NumberRequest[], columnOf: ColumnOf): Scan {
   const figures = requests.flatMap((request) => {
-    const { scale } = request;
+    const { scale, isWhole } = request;
     const [value, present] = [valueOf(request), `${columnOf(request.presence)} != 0`];
     return [
       `toFloat64(countIf(${present}))`, meanOf(value, present), `quantileExactInclusiveIf(0.5)(${value}, ${present})`,
       `stddevSampStableIf(${value}, ${present})`, `minIf(${value}, ${present})`, `maxIf(${value}, ${present})`,
-      ...(scale ? [scale.min, scale.lastPoint].map((end) => `toFloat64(countIf(${present} AND ${value} = ${double(end)}))`) : ['0.', '0.']),
+      ...(scale ? [scale.min, scale.lastPoint].map((end) => `toFloat64(countIf(${present} AND ${value} = ${double(end)}))`) : [isWhole ? `toFloat64(countIf(${present} AND ${value} != trunc(${value})))` : '0.', '0.']),
     ];
   });
   return { isAdditive: false, statement: (source) => `SELECT 0 AS place, 0 AS code, '' AS label, [${figures.join(', ')}] AS figures FROM ${source}` };
@@ -33,19 +34,41 @@ export function momentScan(requests: readonly NumberRequest[], columnOf: ColumnO
 
 export function collectMoments(rows: readonly ScanRow[], requests: readonly NumberRequest[]): Moments[] {
   const figures = rows[0]?.[3] ?? [];
-  return requests.map(({ scale }, index) => {
+  return requests.map(({ scale, isWhole }, index) => {
     const [count, average, median, standardDeviation, min, max, first, last] = figures.slice(index * momentFigures, (index + 1) * momentFigures);
     const ends = scale && { ends: { first: first ?? 0, last: last ?? 0 } };
     if (!count) return { count: 0, average: null, median: null, standardDeviation: null, min: null, max: null, ...ends };
-    return { count, average: average ?? null, median: median ?? null, standardDeviation: count < 2 ? null : (standardDeviation ?? null), min: min ?? null, max: max ?? null, ...ends };
+    return { count, average: average ?? null, median: median ?? null, standardDeviation: count < 2 ? null : (standardDeviation ?? null), min: min ?? null, max: max ?? null, ...ends, ...(isWhole && { areWhole: first === 0 }) };
   });
 }
 
+interface Bins {
+  max: number;
+  edges: readonly number[];
+  /** Every bin is of one number, where it begins. */
+  isEach?: boolean;
+}
+
 /** Where a number's bins lie: over its scale, else from its least to its greatest value; none where there is nothing to count. */
-export function binsOf({ scale }: NumberRequest, { min, max }: Moments): { max: number; edges: readonly number[] } {
+export function binsOf({ scale }: NumberRequest, { min, max, areWhole }: Moments): Bins {
   // Points of a scale are decimal numbers, and have to meet edges that are.
   if (scale) return { max: scale.max, edges: binEdges(scale.min, scale.max).map((edge) => roundTo(edge, edgeDigits(scale))) };
-  return min === null || max === null ? { max: 0, edges: [] } : { max, edges: binEdges(min, max) };
+  if (min === null || max === null) return { max: 0, edges: [] };
+  return areWhole && max - min <= Number.MAX_SAFE_INTEGER ? wholeBins(min, max) : { max, edges: binEdges(min, max) };
+}
+
+/**
+ * Bins of whole numbers: one a number where that is enough, otherwise of a round width (1, 2 or 5 times a power of ten) at its multiples,
+ * so that those of two selections can be compared.
+ */
+export function wholeBins(min: number, max: number): Bins {
+  if (max - min < binCount) return { max, edges: Array.from({ length: max - min + 1 }, (_, index) => min + index), isEach: true };
+  for (let power = 1; ; power *= 10)
+    for (const digit of [1, 2, 5]) {
+      const width = digit * power;
+      const [first, last] = [Math.floor(min / width), Math.floor(max / width)];
+      if (last - first < binCount) return { max: (last + 1) * width, edges: Array.from({ length: last - first + 1 }, (_, index) => (first + index) * width) };
+    }
 }
 
 /** Where equal bins from min to max begin. Computed once, here, so that what is shown and what is counted cannot differ by a rounding. */
@@ -76,11 +99,16 @@ export function binScan(binned: readonly Binned[], columnOf: ColumnOf): Scan {
   };
 }
 
-/** `rows`: where a bin begins and how many it holds; those that hold nothing may be missing. */
-export function collectBins({ max, count, edges, rows }: { max: number; count: number; edges: readonly number[]; rows: readonly (readonly (number | null)[])[] }): NumberMoments['bins'] {
+interface Counted extends Bins {
+  count: number;
+  /** Where a bin begins and how many it holds; those that hold nothing may be missing. */
+  rows: readonly (readonly (number | null)[])[];
+}
+
+export function collectBins({ max, count, edges, isEach, rows }: Counted): NumberMoments['bins'] {
   if (edges.length === 1) return edges.map((low) => ({ low, high: max, count }));
   const counts = new Map(rows.map(([low, amount]) => [low, amount ?? 0]));
-  return edges.map((low, index) => ({ low, high: edges[index + 1] ?? max, count: counts.get(low) ?? 0 }));
+  return edges.map((low, index) => ({ low, high: isEach ? low : (edges[index + 1] ?? max), count: counts.get(low) ?? 0 }));
 }
 
 /**

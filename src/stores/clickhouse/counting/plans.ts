@@ -72,9 +72,9 @@ async function withBins(
   });
   const binned = measured.filter(({ edges, moment }) => edges.length > 1 && moment.count > 0);
   const rows = binned.length === 0 ? [] : ((await runScans(scope, [binScan(binned, columnOf)])).rows[0] ?? []);
-  return new Map(measured.map(({ request, moment, max, edges }) => {
+  return new Map(measured.map(({ request, moment, ...bins }) => {
     const ofThis = rows.filter(([place]) => binned[place]?.request === request).map(([, , , figures]) => figures);
-    return [request, { ...moment, bins: collectBins({ max, count: moment.count, edges, rows: ofThis }) }] as const;
+    return [request, { ...moment, bins: collectBins({ ...bins, count: moment.count, rows: ofThis }) }] as const;
   }));
 }
 
