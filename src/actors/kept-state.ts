@@ -56,7 +56,7 @@ export type Recall = ReturnType<typeof createRecall>;
 
 const recalled = (record: ResponseRecord): RecalledResponse => ({ seen: record.version, isComplete: record.isComplete, kept: keptIn(record) });
 
-/** What a stored response says of its state: all of it, except that a start before or after what is believed has become the nearest that is. */
+/** What a stored response says of its state: all of it, except a start that is not believed. */
 export function keptIn({ submittedAt, durationMs, language, respondent, metadata, row }: ResponseRecord): KeptState {
   const submittedAtMs = submittedAt.getTime();
   return { submittedAtMs, startedAtMs: durationMs === null ? undefined : submittedAtMs - durationMs, language, respondent, metadata, row };

@@ -195,11 +195,12 @@ function encodePlan(deps: PlanDeps, { submission, held, responseId, continued }:
   const language = submission.language ?? (kept && (canonicalLanguage(kept.language) ?? kept.language)) ?? survey.language;
   const respondent = submission.respondent ?? kept?.respondent ?? '';
   const metadata = kept ? { ...kept.metadata, ...submission.metadata } : (submission.metadata ?? noMetadata);
+  const tookMs = durationMs(startedAtMs, submittedAtMs);
   const head: ResponseHead = {
     surveyId: survey.id, responseId, submittedAtMs, version: (seen ?? 0) + 1, surveyVersion: survey.version, isComplete,
-    completedAtMs: isComplete ? nowMs : 0, durationMs: durationMs(startedAtMs, submittedAtMs), language, respondent, metadata,
+    completedAtMs: isComplete ? nowMs : 0, durationMs: tookMs, language, respondent, metadata,
   };
-  const state: KeptState | undefined = isComplete ? undefined : { submittedAtMs, startedAtMs, language, respondent, metadata, row };
+  const state: KeptState | undefined = isComplete ? undefined : { submittedAtMs, startedAtMs: tookMs < 0 ? undefined : startedAtMs, language, respondent, metadata, row };
   return {
     problem: undefined, responseId, seen, isComplete, row: encodeResponse(head, row),
     reply: replyText(responseId, submittedAtMs, isComplete ? undefined : deps.secrets.resumeToken(survey.id, responseId)),

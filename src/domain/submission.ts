@@ -104,7 +104,8 @@ function readMetadata(value: unknown, findings: Finding[]): Record<string, strin
 
 const longestDurationMs = 30 * 24 * 3600 * 1000;
 
-/** From start to submission, held between 0 and 30 days (clocks of respondents are not to be trusted); −1 without a start. */
+/** From start to submission; −1 without a start, and where it would not lie between 0 and 30 days: the clock was wrong, and a mean of such durations says nothing. */
 export function durationMs(startedAtMs: number | undefined, submittedAtMs: number): number {
-  return startedAtMs === undefined ? -1 : Math.min(Math.max(0, submittedAtMs - startedAtMs), longestDurationMs);
+  const tookMs = startedAtMs === undefined ? -1 : submittedAtMs - startedAtMs;
+  return tookMs >= 0 && tookMs <= longestDurationMs ? tookMs : -1;
 }

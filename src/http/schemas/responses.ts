@@ -32,7 +32,7 @@ export const responseSchema = z
     isComplete: z.boolean(),
     submittedAt: timeSchema.describe('When it was first accepted'),
     completedAt: timeSchema.nullable(),
-    durationSeconds: z.number().min(0).max(2_592_000).nullable().describe('From `startedAt` to `submittedAt`, held between 0 and 30 days; null without a start'),
+    durationSeconds: z.number().min(0).max(2_592_000).nullable().describe('From `startedAt` to `submittedAt`, which is the first save; null without a start, and where the start lies in the future or more than 30 days back'),
     language: languageSchema,
     respondent: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
