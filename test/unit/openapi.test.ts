@@ -1,16 +1,24 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
+import { assertKeyForm, providerNames } from '../../src/ai/providers.ts';
+import { interpretTables } from '../../src/domain/crosstab.ts';
+import type { Dimension } from '../../src/domain/questions/contract.ts';
+import { questionVariable } from '../../src/domain/questions/variable.ts';
+import type { Question } from '../../src/domain/survey.ts';
 import { registry } from '../../src/domain/questions/registry.ts';
 import { questionTypeNames } from '../../src/domain/questions/type-names.ts';
 import { problemTable } from '../../src/errors.ts';
 import { createOpenApi } from '../../src/http/openapi.ts';
 import { examples, namedExamples } from '../../src/http/reference/examples.ts';
+import { replyExamples } from '../../src/http/reference/reply-examples.ts';
+import { guests, ids, questions as told } from '../../src/http/reference/story.ts';
 import { createSchemaBook, emit } from '../../src/http/reference/schema-book.ts';
 import { tagTexts } from '../../src/http/reference/text.ts';
 import { created, route, type Route } from '../../src/http/route.ts';
 import { auditActions, auditObjectKinds } from '../../src/stores/postgres/audit-actions.ts';
 import { everyRoute } from '../support/every-route.ts';
+import { blankSurvey, withQuestion } from '../support/questions.ts';
 
 const { api, root: everyRoot } = await everyRoute();
 // The page that shows the document is not part of what it shows.
@@ -20,6 +28,21 @@ const document: any = createOpenApi({ routes: api, rootRoutes: root, publicUrl: 
 const operations: { name: string; path: string; operation: any }[] = Object.entries<any>(document.paths).filter(([path]) => path !== '/live').flatMap(([path, item]) =>
   Object.entries<any>(item).filter(([key]) => key !== 'servers').map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, path, operation })),
 );
+
+/** Rows as they are sent at first, without the ids that they are given. */
+const unnamed = (settings: object): Record<string, unknown> => ('rows' in settings && Array.isArray(settings.rows) ? { ...settings, rows: settings.rows.map(({ text, value }: any) => ({ text, value })) } : { ...settings });
+
+/** The survey of the examples, made as the interface would. */
+function toldSurvey() {
+  let survey = blankSurvey();
+  const questions: Record<string, Question> = {};
+  for (const [name, { type, text, options, settings, isRequired }] of Object.entries(told)) {
+    const added = withQuestion(survey, { type: type as 'NPS', text, isRequired, settings: unnamed(settings), ...(options.length > 0 && { options: options.map(({ text: label, value }) => ({ text: label, value })) }) });
+    survey = added.survey;
+    questions[name] = added.question;
+  }
+  return { survey, questions: questions as Record<keyof typeof told, Question> };
+}
 
 function* nodes(value: unknown, path: string): Generator<{ path: string; node: any }> {
   if (typeof value !== 'object' || value === null) return;
@@ -68,7 +91,7 @@ describe('the OpenAPI document', () => {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter);
       const named = (operation.parameters ?? []).filter((parameter: any) => parameter.in === 'path');
       assert.deepEqual(named.map((parameter: any) => parameter.name), inPath, name);
-      assert.ok(named.every((parameter: any) => parameter.required === true), name);
+      assert.ok(named.every((parameter: any) => parameter.required === true && parameter.description.length > 5), name);
       const all = (operation.parameters ?? []).map((parameter: any) => `${parameter.in} ${parameter.name}`);
       assert.equal(new Set(all).size, all.length, `${name} names a parameter twice`);
     }
@@ -191,7 +214,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(get.parameters.map((parameter: any) => [parameter.in, parameter.name, parameter.required]), [['query', 'ticket', true], ['header', 'Sec-WebSocket-Protocol', true]]);
     assert.deepEqual(Object.keys(get.responses), ['101', '400', '401', '403', '429', '500', '503']);
     const known = new Set(['date-time', 'date', 'uuid', 'email', 'uri']);
-    for (const { path, node } of [...nodes(document.components, '#/components'), ...nodes(document.paths, '#/paths')]) if (typeof node.format === 'string' && !path.endsWith('/example')) assert.ok(known.has(node.format), `${path} has the format ${node.format}`);
+    for (const { path, node } of [...nodes(document.components, '#/components'), ...nodes(document.paths, '#/paths')]) if (typeof node.format === 'string' && !/\/example(\/|$)/.test(path)) assert.ok(known.has(node.format), `${path} has the format ${node.format}`);
     assert.equal(document.paths['/surveys/{id}/live'].get.parameters.find(({ name }: any) => name === 'channels').schema.default, 'responses');
     assert.deepEqual(Object.keys(document.paths['/ai/suggestions/{suggestionId}/undo'].post.responses).filter((status) => status < '300'), ['200']);
   });
@@ -204,6 +227,48 @@ describe('the OpenAPI document', () => {
       const result = body.safeParse(example);
       assert.ok(result.success, `${name}: ${result.error?.message}`);
     }
+  });
+
+  it('shows replies of the main calls that their schemas take, told of one survey', () => {
+    const main = ['POST /surveys', 'GET /surveys/{id}', 'POST /surveys/{surveyId}/questions', 'POST /responses/surveys/{surveyId}/submit', 'GET /responses/{responseId}', 'GET /analytics/surveys/{surveyId}/questions/{questionId}',
+      'POST /analytics/surveys/{surveyId}/crosstab', 'POST /exports/surveys/{surveyId}', 'GET /exports/{exportId}', 'POST /webhooks', 'POST /live/tickets'];
+    assert.deepEqual(main.filter((name) => !(name in replyExamples)), []);
+    const named = new Set<string>(Object.values(ids));
+    for (const [name, data] of Object.entries(replyExamples)) {
+      const declared = api.find(({ method, path }) => `${method} ${path}` === name);
+      assert.ok(declared?.reply, name);
+      const result = declared.reply.safeParse(data);
+      assert.ok(result.success, `${name}: ${result.error?.message}`);
+      const { operation } = operations.find((item) => item.name === name) ?? assert.fail(name);
+      assert.deepEqual(operation.responses[String(declared.replyStatus)].content['application/json'].example, { success: true, data }, name);
+    }
+    const told = JSON.stringify([examples, namedExamples, replyExamples]).match(/[0-9a-f]{8}-[0-9a-f-]{27}/g) ?? [];
+    assert.ok(told.length > 30);
+    assert.deepEqual(told.filter((id) => !named.has(id)), []);
+  });
+
+  it('counts and crosses what the guests of its examples answered', () => {
+    const { survey, questions } = toldSurvey();
+    const plan = (name: 'heard' | 'first') => questionVariable(questions[name]) as Dimension;
+    const count = (items: readonly string[]) => new Map(['friend', 'press', 'yes', 'no'].flatMap((value) => (items.includes(value) ? [[codeOf(value), items.filter((item) => item === value).length] as const] : [])));
+    const codeOf = (value: string) => survey.questions.flatMap(({ options }) => options).find((option) => option.value === value)?.code ?? 0;
+    const cells = [...new Set(guests.map(({ heard, first }) => `${heard} ${first}`))].map((pair) => {
+      const [row = '', column = ''] = pair.split(' ');
+      return { row: codeOf(row), column: codeOf(column), count: guests.filter(({ heard, first }) => heard === row && first === column).length };
+    });
+    const [table] = interpretTables(plan('heard'), [{ cells, rowTotals: count(guests.map(({ heard }) => heard)), columnTotals: count(guests.map(({ first }) => first)), total: guests.length, columns: plan('first') }]);
+    const told: any = replyExamples['POST /analytics/surveys/{surveyId}/crosstab'];
+    const rounded = (value: unknown) => JSON.parse(JSON.stringify(value, (_key, item: unknown) => (typeof item === 'number' ? Number(item.toFixed(9)) : item)));
+    assert.deepEqual(rounded(table), rounded(told));
+    const points = new Map([...new Set(guests.map(({ again }) => again))].map((again) => [again + 1, guests.filter((guest) => guest.again === again).length]));
+    const { questionId: _id, type: _type, responseCount: _count, skippedCount: _skipped, ...statistic }: any = replyExamples['GET /analytics/surveys/{surveyId}/questions/{questionId}'];
+    assert.deepEqual(rounded(registry.NPS.statistic(questions.again, [{ kind: 'codes', counts: points }], guests.length)), rounded(statistic));
+  });
+
+  it('gives keys of AI providers that have the form of theirs', () => {
+    const told = namedExamples['PUT /ai/settings/{provider}'] ?? {};
+    assert.deepEqual(Object.keys(told), providerNames);
+    for (const name of providerNames) assertKeyForm(name, (told[name]?.value as { apiKey: string }).apiKey, undefined);
   });
 
   it('names every deed that the audit can be asked for', () => {

@@ -1,14 +1,14 @@
-const [first, second, third, fourth] = ['0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d10', '0192f0c1-2b7b-7d02-8a11-5c0e9f7d2b44', '0192f0c1-2b7c-7f5a-9b02-6a1d4e3c8f55', '0192f0c1-2b7d-7a90-8c3b-1e5f7a2d9c66'];
+import { ids } from './story.ts';
 
 /** Bodies to begin with, by method and path: one for every call that takes a body and is not among `namedExamples`. */
 export const examples: Readonly<Record<string, unknown>> = {
   'POST /auth/login': { email: 'admin@localhost', password: 'the password printed at the first start' },
-  'POST /surveys': { title: 'How was your stay?', description: 'Five short questions', responseQuota: 500, endsAt: '2027-01-31T23:00:00.000Z' },
+  'POST /surveys': { title: 'How was your stay?', description: 'Six short questions', responseQuota: 500, endsAt: '2027-01-31T23:00:00.000Z' },
   'PUT /surveys/{id}': { title: 'How was your stay with us?', status: 'ACTIVE' },
   'POST /surveys/{id}/publish': { status: 'ACTIVE' },
-  'POST /surveys/{surveyId}/questions': { type: 'MULTIPLE_CHOICE', text: 'How did you hear of us?', isRequired: true, options: [{ text: 'A friend', value: 'friend' }, { text: 'The press', value: 'press' }], settings: { allowOther: true } },
+  'POST /surveys/{surveyId}/questions': { type: 'MULTIPLE_CHOICE', text: 'How did you hear of us?', isRequired: true, options: [{ text: 'A friend', value: 'friend' }, { text: 'The press', value: 'press' }], settings: { allowOther: false } },
   'POST /responses/surveys/{surveyId}/submit': {
-    answers: [{ questionId: first, numberValue: 9 }, { questionId: second, textValue: 'Breakfast' }],
+    answers: [{ questionId: ids.heard, optionId: ids.friend }, { questionId: ids.again, numberValue: 9 }, { questionId: ids.first, optionId: ids.yes }, { questionId: ids.why, textValue: 'Breakfast' }],
     startedAt: '2026-01-15T09:30:00.000Z', language: 'en',
   },
   'POST /auth/refresh': { refreshToken: 'the refresh token of the last reply' },
@@ -18,11 +18,11 @@ export const examples: Readonly<Record<string, unknown>> = {
   'PUT /users/{id}': { role: 'VIEWER' },
   'POST /api-keys': { name: 'Nightly export', role: 'VIEWER', requestsPerMinute: 600 },
   'PUT /surveys/{id}/members/{userId}': { role: 'EDITOR' },
-  'PUT /surveys/{id}/owner': { userId: first },
+  'PUT /surveys/{id}/owner': { userId: ids.owner },
   'POST /surveys/{id}/duplicate': { title: 'How was your stay? (spring)' },
-  'PUT /surveys/questions/{questionId}': { text: 'How did you first hear of us?', isRequired: false, settings: { allowOther: null } },
-  'POST /surveys/{surveyId}/questions/reorder': { questionIds: [second, first] },
-  'PUT /surveys/{id}/translations/{language}': { title: 'Wie war Ihr Aufenthalt?', questions: [{ id: first, text: 'Wie haben Sie von uns erfahren?', options: [{ id: third, text: 'Von Freunden' }] }] },
+  'PUT /surveys/questions/{questionId}': { text: 'How did you first hear of us?', isRequired: false, settings: { allowOther: true } },
+  'POST /surveys/{surveyId}/questions/reorder': { questionIds: [ids.again, ids.heard, ids.first, ids.nights, ids.rooms, ids.why] },
+  'PUT /surveys/{id}/translations/{language}': { title: 'Wie war Ihr Aufenthalt?', questions: [{ id: ids.heard, text: 'Wie haben Sie von uns erfahren?', options: [{ id: ids.friend, text: 'Von Freunden' }] }] },
   'POST /exports/surveys/{surveyId}': { format: 'CSV', startDate: '2026-01-01', endDate: '2026-01-31', isComplete: true },
   'POST /webhooks': { url: 'https://example.org/hooks/surveys', events: ['response.completed', 'quota.reached'], surveyId: null, description: 'Tells the front desk' },
   'PUT /webhooks/{id}': { events: ['response.completed'], isActive: true },
@@ -35,18 +35,23 @@ export const examples: Readonly<Record<string, unknown>> = {
   'POST /ai/surveys/{id}/report': { includeRecommendations: true },
   'POST /ai/surveys/{id}/translate': { languages: ['de', 'fr'] },
   'POST /ai/questions/{questionId}/optimize': { provider: 'openai' },
-  'PUT /ai/settings/{provider}': { apiKey: 'the-key-of-the-provider', models: { high: 'name-of-a-large-model', low: 'name-of-a-small-model' } },
 };
 
-/** Several bodies of calls with several uses, each with a line that says what it asks for. */
+/** Several bodies of calls with several uses, each with a line that says what it asks for. Those of AI settings are named as their providers. */
 export const namedExamples: Readonly<Record<string, Readonly<Record<string, { summary: string; value: unknown }>>>> = {
   'POST /analytics/surveys/{surveyId}/crosstab': {
-    two: { summary: 'Two questions, complete responses only', value: { questionId1: first, questionId2: third, isComplete: true } },
-    weighted: { summary: 'Weighted by a NUMBER question, compared at 99 % with Bonferroni’s correction', value: { questionId1: first, questionId2: third, weightQuestionId: second, significance: 0.99, correction: 'bonferroni' } },
+    two: { summary: 'Two questions, complete responses only', value: { questionId1: ids.heard, questionId2: ids.first, isComplete: true } },
+    weighted: { summary: 'Weighted by a NUMBER question, compared at 99 % with Bonferroni’s correction', value: { questionId1: ids.heard, questionId2: ids.first, weightQuestionId: ids.nights, significance: 0.99, correction: 'bonferroni' } },
     banner: {
       summary: 'A banner of three: the second question, another, and a row of a MATRIX; weighted by a key of the metadata',
-      value: { questionId1: first, questionId2: third, banner: [second, { questionId: fourth, rowId: 'service' }], weightMetadataKey: 'weight', filters: [`${second}:yes`], startDate: '2026-01-01', endDate: '2026-01-31' },
+      value: { questionId1: ids.heard, questionId2: ids.first, banner: [ids.again, { questionId: ids.rooms, rowId: 'bathroom' }], weightMetadataKey: 'weight', filters: [`${ids.first}:yes`], startDate: '2026-01-01', endDate: '2026-01-31' },
     },
-    findings: { summary: 'What an analysis by AI found, in the rows', value: { questionId1: 'sentiment', questionId2: third } },
+    findings: { summary: 'What an analysis by AI found, in the rows', value: { questionId1: 'sentiment', questionId2: ids.heard } },
+  },
+  'PUT /ai/settings/{provider}': {
+    openai: { summary: 'For `openai`, with models of its own choice', value: { apiKey: 'sk-the-key-of-your-project', models: { high: 'name-of-a-large-model', low: 'name-of-a-small-model' } } },
+    anthropic: { summary: 'For `anthropic`', value: { apiKey: 'sk-ant-the-key-of-your-workspace' } },
+    gemini: { summary: 'For `gemini`', value: { apiKey: 'the-key-of-your-project' } },
+    azure: { summary: 'For `azure`, which needs its resource and deployment', value: { apiKey: 'theKeyOfYourOwnResource', endpoint: 'https://your-resource.openai.azure.com', deployment: 'name-of-your-deployment' } },
   },
 };

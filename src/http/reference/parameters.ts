@@ -1,12 +1,14 @@
 import type { z } from 'zod';
 import type { Route } from '../route.ts';
 import { emit, type JsonSchema } from './schema-book.ts';
+import { ids } from './story.ts';
 
 export interface Parameter {
   name: string;
   in: 'path' | 'query' | 'header';
   required?: boolean;
   description?: string;
+  example?: string;
   schema: JsonSchema;
 }
 
@@ -16,10 +18,24 @@ export function parametersOf(route: Route): Parameter[] {
 }
 
 function pathParameters(path: string): Parameter[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
-    name, in: 'path', required: true, schema: name === 'id' || name.endsWith('Id') ? { type: 'string', format: 'uuid' } : { type: 'string' },
-  }));
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
+    const [description, example] = pathTexts[name === 'id' ? `${path.slice(0, path.indexOf('/{'))}/{id}` : name] ?? ['', undefined];
+    return { name, in: 'path', required: true, description, ...(example !== undefined && { example }), schema: name === 'id' || name.endsWith('Id') ? { type: 'string', format: 'uuid' } : { type: 'string' } };
+  });
 }
+
+const ofSurvey = ['The survey', ids.survey] as const;
+
+/** What parameters of paths name, and an example of each that is not made up by the service for one occasion. */
+const pathTexts: Readonly<Record<string, readonly [description: string, example?: string]>> = {
+  '/surveys/{id}': ofSurvey, '/public/surveys/{id}': ofSurvey, '/ai/surveys/{id}': ofSurvey, surveyId: ofSurvey,
+  '/users/{id}': ['The user', ids.owner], userId: ['The user', ids.owner], '/api-keys/{id}': ['The key, by the `id` that lists give'], '/webhooks/{id}': ['The webhook', ids.webhook],
+  '/ai/conversations/{id}': ['The conversation, by the `conversationId` of its beginning'],
+  questionId: ['The question', ids.heard], responseId: ['The response: the `responseId` of the submission', ids.response], exportId: ['The export', ids.file],
+  uploadId: ['The file: the `uploadId` that sending it gave'], deliveryId: ['The delivery, by the `id` that lists give'], jobId: ['The job: the `jobId` of the reply 202'], reportId: ['The report'], suggestionId: ['The suggestion, by its `id`'],
+  language: ['A language that there are translations into: en, es, fr, de, it, pt, nl, pl, ru, zh-Hans, zh-Hant, ja, ko, ar or he', 'de'],
+  provider: ['`openai`, `anthropic`, `gemini` or `azure`', 'openai'], respondent: ['The `respondent` of the submissions, percent-encoded', 'guest-17'],
+};
 
 /**
  * A query arrives as text, so its schemas take text and make something of it: the input says what may be written, the output what

@@ -4,6 +4,7 @@ import { paginationSchema } from '../schemas/common.ts';
 import type { Route } from '../route.ts';
 import type { DescribedRoute, OtherReply } from './described-route.ts';
 import { refusalsOf } from './refusals.ts';
+import { replyExamples } from './reply-examples.ts';
 import type { JsonSchema, SchemaBook } from './schema-book.ts';
 
 const whole: JsonSchema = { type: 'integer', minimum: 0 };
@@ -85,7 +86,11 @@ function envelope(data: JsonSchema, pagination?: JsonSchema, isAlwaysPaged = fal
 }
 
 function contentOf(route: DescribedRoute, book: SchemaBook): JsonSchema {
-  if (route.reply) return json(envelope(book.reply(route.reply), route.isPaged ? book.reply(paginationSchema) : undefined, route.isPaged === true));
+  if (route.reply) {
+    const data = replyExamples[`${route.method} ${route.path}`];
+    const { 'application/json': shown } = json(envelope(book.reply(route.reply), route.isPaged ? book.reply(paginationSchema) : undefined, route.isPaged === true));
+    return { 'application/json': { ...shown, ...(data !== undefined && { example: { success: true, data } }) } };
+  }
   return Object.assign({}, ...mediaTypesOf(route).map(plain));
 }
 
