@@ -1,5 +1,6 @@
 import { cpus } from 'node:os';
 import { newId } from '../ids.ts';
+import { createDeletedSurveys } from '../stores/postgres/deleted-surveys.ts';
 import { exportRequested } from '../stores/postgres/exports.ts';
 import { createSessionStore } from '../stores/postgres/sessions.ts';
 import { createFanOut, type FanOut } from '../webhooks/fan-out.ts';
@@ -116,6 +117,7 @@ function tasks({ stores, core, log }: JobsOptions, outbox: Pick<Outbox, 'purge' 
     },
     { name: 'remove uploads that nobody claimed', everyMs: 600_000, run: async () => void (await core.uploads.sweep()) },
     { name: 'forget sessions that are long over', everyMs: hourMs, run: async () => void (await createSessionStore(stores.sql).sweep()) },
+    { name: 'remove what is left of surveys that were deleted long ago', everyMs: hourMs, run: async () => void (await createDeletedSurveys(stores.sql).removeOld(core.now())) },
     { name: 'forget delivered events', everyMs: hourMs, run: () => outbox.purge() },
     { name: 'measure the outbox', everyMs: 5000, run: () => outbox.measure() },
   ];

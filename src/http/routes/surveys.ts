@@ -122,7 +122,8 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       },
     }),
     route({
-      method: 'DELETE', path: '/surveys/{id}', tag: 'Surveys', summary: 'Delete a survey with all its responses', access: { kind: 'survey', right: 'own', by: 'id' },
+      method: 'DELETE', path: '/surveys/{id}', tag: 'Surveys', summary: 'Delete a survey with all its responses',
+      description: 'It is gone at once, with everything in it; the stores are cleared behind the reply. After 31 days its webhooks, which are switched off, are removed too, with the record of their deliveries; entries of the audit stay.', access: { kind: 'survey', right: 'own', by: 'id' },
       limit: 'api', reply: deletedSchema, replyStatus: 200,
       handle: async ({ params }) => {
         const id = params['id'] ?? '';

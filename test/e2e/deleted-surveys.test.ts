@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createDeletedSurveys, keptAfterDeletionDays } from '../../src/stores/postgres/deleted-surveys.ts';
+import { adminClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { freshDatabase } from '../support/people-server.ts';
+import { startService, type RunningService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
+
+const dayMs = 86_400_000;
+const later = Date.now() + (keptAfterDeletionDays + 1) * dayMs;
+const tables = ['questions', 'survey_versions', 'survey_counts', 'translations', 'survey_members', 'webhooks', 'exports', 'uploads'];
+
+describe('what is left of a deleted survey', () => {
+  let service: RunningService;
+  let admin: Client;
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+  before(async () => {
+    await sharedStores();
+    database = await freshDatabase();
+    service = await startService({ env: { DATABASE_URL: database.url, WEBHOOK_ALLOW_PRIVATE: 'true' } });
+    admin = await adminClient(service);
+  });
+  after(async () => {
+    assert.equal(await service.stop(), 0);
+    await database.drop();
+  });
+
+  const make = async (): Promise<string> => {
+    const { id } = await admin.create('/surveys', { title: 'Short-lived', status: 'ACTIVE' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Well?' });
+    await admin.put(`/surveys/${id}/translations/de`, { title: 'Kurz' });
+    await admin.create('/webhooks', { url: 'http://127.0.0.1:9/', events: ['quota.reached'], surveyId: id });
+    assert.equal((await admin.submit(id, { answers: [] })).status, 201);
+    return id;
+  };
+  const left = async (id: string): Promise<string[]> => {
+    const found = await Promise.all(tables.map(async (table) => ((await database.sql`SELECT 1 FROM ${database.sql(table)} WHERE survey_id = ${id} LIMIT 1`).length > 0 ? [table] : [])));
+    return [...((await database.sql`SELECT 1 FROM surveys WHERE id = ${id}`).length > 0 ? ['surveys'] : []), ...found.flat()];
+  };
+  const isErased = (id: string) => eventually(async () => assert.equal((await database.sql`SELECT 1 FROM outbox WHERE done_at IS NULL AND payload ->> 'surveyId' = ${id}`).length, 0));
+
+  it('goes for good a month later, but for the audit, and takes nothing of other surveys along', async () => {
+    const [gone, kept] = [await make(), await make()];
+    await admin.remove(`/surveys/${gone}`);
+    await isErased(gone);
+    const deleted = createDeletedSurveys(database.sql);
+    assert.equal(await deleted.removeOld(later - 2 * dayMs), 0);
+    assert.ok((await left(gone)).includes('questions'));
+    const before = await left(kept);
+    assert.equal(await deleted.removeOld(later), 1);
+    assert.deepEqual([await left(gone), await left(kept)], [[], before]);
+    assert.deepEqual((await admin.get(`/audit?surveyId=${gone}&objectKind=survey`)).map(({ action }: any) => action), ['survey.deleted', 'translation.changed', 'survey.created']);
+    for (const path of [`/surveys/${gone}`, `/analytics/surveys/${gone}`, `/public/surveys/${gone}`]) assert.equal((await admin.call('GET', path)).status, 404);
+    assert.equal((await admin.submit(gone, { answers: [] })).status, 404);
+    assert.equal((await admin.get(`/surveys/${kept}`)).questions.length, 1);
+  });
+
+  it('stays for as long as the deletion is not done everywhere', async () => {
+    const id = await make();
+    await admin.remove(`/surveys/${id}`);
+    await isErased(id);
+    await database.sql`INSERT INTO outbox (kind, payload) VALUES ('of a version to come', ${database.sql.json({ surveyId: id })})`;
+    const deleted = createDeletedSurveys(database.sql);
+    assert.equal(await deleted.removeOld(later), 0);
+    assert.ok((await left(id)).includes('surveys'));
+    await database.sql`DELETE FROM outbox WHERE kind = 'of a version to come'`;
+    assert.equal(await deleted.removeOld(later), 1);
+  });
+});
