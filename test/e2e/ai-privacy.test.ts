@@ -122,8 +122,9 @@ describe('what respondents tell of themselves', () => {
 
   it('is not told back by results, reports, jobs, figures of use, logs at debug level, or tables of AI', async () => {
     const { admin, service, ai } = scene;
-    // A provider that quotes what it was sent, and a reply that does not fit.
-    for (const fault of [{ status: 400, body: { error: { message: 'wrong: [EMAIL_1]' } } }, { text: '{' }, { text: '[]' }]) ai.faults.push(fault);
+    // A provider that quotes what it was sent, and one that never replies what fits, about however few answers it is asked.
+    const unfit = Array.from({ length: 40 }, (_, n) => ({ text: n % 2 === 0 ? '{' : '[]' }));
+    for (const fault of [{ status: 400, body: { error: { message: 'wrong: [EMAIL_1]' } } }, ...unfit]) ai.faults.push(fault);
     for (const provider of ['openai', 'azure']) {
       const [seed] = seededAnswers;
       assert.equal((await admin.submit(surveyId, { answers: [{ questionId: openId, textValue: `${provider}: ${seed?.answer}` }] })).status, 201);
@@ -131,6 +132,7 @@ describe('what respondents tell of themselves', () => {
       assert.deepEqual([reply.status, reply.body.code], [502, 'AI_PROVIDER_ERROR']);
       toldBack.push(JSON.stringify(reply.body));
     }
+    ai.faults.length = 0;
     assertNothingSent();
     for (const path of ['/ai/usage', `/ai/questions/${questionId}/suggestions`, '/audit']) toldBack.push(JSON.stringify((await admin.call('GET', path)).body));
     const { databaseUrl } = await sharedStores();
