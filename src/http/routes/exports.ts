@@ -49,7 +49,7 @@ NDJSON, a boolean in PARQUET, in EXCEL the number 1 or 0 shown as true or false,
 cuts texts at 32,767 characters. A PDF, and the summary of a workbook, count what the file covers, in the order of the scale or of the author’s options and rows. Percentages are of those who answered the question, for a MATRIX with
 one answer a row of those who answered the row; where several may be chosen they can add up to more than 100. Words are counted by mentions and have no percentage. Of words the 15 most frequent are shown, of other answers 40, each with
 a last line that says how many different ones are left out and how often they occur. Days are shown in order of time: where there are more than 40, by month, year or decade, those without an answer included. A PDF rounds (percentages
-to one decimal, means to two decimals or four digits); the summary of a workbook holds full values. The mean duration is `averageDuration` of the statistics: up to the first save. A row of a MATRIX has a mean only where its columns are worded as the numbers 1, 2, 3 …: of others nobody can tell whether they are a scale.`;
+to one decimal, means to two decimals or four digits); the summary of a workbook holds full values. The mean duration is averageDuration of the statistics: up to the first save. A row of a MATRIX has a mean only where its columns are worded as the numbers 1, 2, 3 …: of others nobody can tell whether they are a scale.`;
 
 /** Presents what is known of an export. */
 export function presentExport(record: ExportRecord) {
