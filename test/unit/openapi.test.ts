@@ -242,6 +242,7 @@ describe('the OpenAPI document', () => {
       const { operation } = operations.find((item) => item.name === name) ?? assert.fail(name);
       assert.deepEqual(operation.responses[String(declared.replyStatus)].content['application/json'].example, { success: true, data }, name);
     }
+    assert.match(document.info.description, /## Examples\n\n.*in whose place yours go/);
     const told = JSON.stringify([examples, namedExamples, replyExamples]).match(/[0-9a-f]{8}-[0-9a-f-]{27}/g) ?? [];
     assert.ok(told.length > 30);
     assert.deepEqual(told.filter((id) => !named.has(id)), []);

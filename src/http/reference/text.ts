@@ -20,6 +20,8 @@ export function introduction(): string {
     '## Ids, times, numbers',
     'Ids are UUIDs in lower case (version 7 where the service makes them); a malformed one in a path, a body or a message is a 404, as an unknown one is; in a filter of a list it is refused. Times are ISO 8601 in UTC with milliseconds. Where a date is taken, a time is too; a date as an end includes that ' +
       'whole UTC day, and its start is that day’s first moment. In JSON, whole numbers past 2^53 − 1 are refused, of duplicate keys the last counts, and bodies are nested at most 16 levels deep. Texts hold no NUL and no lone surrogates.',
+    '## Examples',
+    'All are told of one survey, of a hotel’s guests; bodies that name ids show those of its questions and options, in whose place yours go. `GET /surveys/{id}` shows it whole.',
     '## Lists',
     '`page` counts from 1; `limit` is 20 by default and at most 100 (1000 for responses). Out of range is a VALIDATION_ERROR. A page past the end is empty. Responses also page by `cursor`: take `pagination.nextCursor` until it is null; the ' +
       'pages then neither repeat nor miss responses while others arrive.',
