@@ -30,7 +30,7 @@ export function aiRoutes({ settings, stores, core, jobs, secrets, log, drawRepor
     ...aiGenerationRoutes({ store, jobs, providers: ai.providers, surveys: stores.surveys, ...clock }),
     ...aiAnalysisRoutes({ store, providers: ai.providers, jobs, access, surveys: stores.surveys, isAnonymising: settings.ai.isAnonymising, ...clock }),
     ...aiSuggestionRoutes({
-      store, jobs, providers: ai.providers, surveys: stores.surveys, actors: core.actors, suggestions: createSuggestionStore(stores.sql), hasAnswers: core.reading.hasAnswers, ...clock,
+      store, jobs, providers: ai.providers, surveys: stores.surveys, actors: core.actors, suggestions: createSuggestionStore(stores.sql), hasAnswers: core.reading.hasAnswers, holdBack: stores.intake.holdBack, ...clock,
     }),
     ...aiTranslationRoutes({ store, jobs, providers: ai.providers, surveys: stores.surveys, newId: clock.newId }),
     ...aiReportRoutes({ store, jobs, providers: ai.providers, surveys: stores.surveys, totals: stores.totals, reports: createReportStore(stores.sql), draw: drawReport, newId: clock.newId }),

@@ -164,26 +164,36 @@ describe('the intake script', () => {
     assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
   });
 
-  it('accepts nothing while a survey is held back, until the last who does so lets it on, or for so long at most', async () => {
+  it('accepts nothing while a survey is held back by whoever came first, until it is let on, changed, or for so long at most', async () => {
     const surveyId = await survey();
     const codes = async () => (await Promise.all([intake.append(appendix(surveyId)), intake.append(appendix(surveyId, { idempotencyKey: newId() }))])).map(({ code }) => code);
     const first = await intake.holdBack(surveyId, 60_000);
+    assert.equal(first?.revision, 1);
+    assert.equal(await intake.holdBack(surveyId, 60_000), undefined);
+    assert.deepEqual(await codes(), ['STALE', 'STALE']);
+    await first?.letOn();
+    assert.deepEqual(await codes(), ['ACCEPTED', 'ACCEPTED']);
     const second = await intake.holdBack(surveyId, 60_000);
-    assert.deepEqual(await codes(), ['STALE', 'STALE']);
-    await first();
-    assert.deepEqual(await codes(), ['STALE', 'STALE']);
-    await second();
-    assert.deepEqual(await codes(), ['ACCEPTED', 'ACCEPTED']);
-    await intake.holdBack(surveyId, 0);
-    assert.deepEqual(await codes(), ['ACCEPTED', 'ACCEPTED']);
-    const unknown = newId();
-    const letOn = await intake.holdBack(unknown, 60_000);
-    assert.equal((await intake.append(appendix(unknown))).code, 'UNKNOWN');
-    assert.equal(await intake.announce({ surveyId: unknown, revision: 1, quota: null, codePositions: 3, total: 4, completed: 4 }), true);
-    assert.equal((await intake.append(appendix(unknown))).code, 'STALE');
-    await letOn();
-    assert.equal((await intake.append(appendix(unknown))).code, 'ACCEPTED');
-    assert.deepEqual(await intake.counts(unknown), { total: 5, completed: 5 });
+    await first?.letOn();
+    assert.deepEqual(await codes(), ['STALE', 'STALE'], 'another holds it now');
+    assert.equal(await intake.announce({ surveyId, revision: 1, quota: null, codePositions: 3, total: 0, completed: 0 }), false);
+    assert.deepEqual(await codes(), ['STALE', 'STALE'], 'nothing new is in force');
+    assert.equal(await intake.announce({ surveyId, revision: 2, quota: null, codePositions: 3, total: 0, completed: 0 }), true);
+    assert.equal((await intake.append(appendix(surveyId, { revision: 2 }))).code, 'ACCEPTED');
+    await second?.letOn();
+    assert.ok(await intake.holdBack(surveyId, 0));
+    assert.equal((await intake.append(appendix(surveyId, { revision: 2 }))).code, 'ACCEPTED');
+  });
+
+  it('holds a survey back of which it does not know yet', async () => {
+    const surveyId = newId();
+    const hold = await intake.holdBack(surveyId, 60_000);
+    assert.deepEqual([hold?.revision, (await intake.append(appendix(surveyId))).code], [undefined, 'UNKNOWN']);
+    assert.equal(await intake.announce({ surveyId, revision: 1, quota: null, codePositions: 3, total: 4, completed: 4 }), true);
+    assert.equal((await intake.append(appendix(surveyId))).code, 'STALE');
+    await hold?.letOn();
+    assert.equal((await intake.append(appendix(surveyId))).code, 'ACCEPTED');
+    assert.deepEqual(await intake.counts(surveyId), { total: 5, completed: 5 });
   });
 
   it('lets exactly the limit pass in a window and says how much is left', async () => {
@@ -307,6 +317,12 @@ describe('the intake script', () => {
     assert.equal((await intake.state(surveyId, responseId))?.seen, -1);
   });
 
+  it('never counts below nothing, whatever it had forgotten', async () => {
+    const surveyId = await survey();
+    assert.equal(await intake.remove({ surveyId, responseId: newId(), submittedAtMs: 1, isComplete: true, row: '["gone"]' }), true);
+    assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
+  });
+
   it('deletes every response under one id by itself, and remembers little of it', async () => {
     const surveyId = await survey();
     const [again, own] = [newId(), newResponseId()];
@@ -324,7 +340,7 @@ describe('the intake script', () => {
     for (const ms of [-200_000_000, 0, 1]) assert.equal(await stream.isRemoved(shard, again, at(ms).submittedAtMs), ms !== 1);
     await intake.append(appendix(surveyId, { responseId: own, seen: null, digest: first, isComplete: false, state: '{}', reply: replyOf(own) }));
     assert.equal(await intake.remove({ ...at(0), responseId: own }), true);
-    assert.deepEqual([await plain.exists(responseKey(own), answersKey(own)), (await plain.ttl(`${shard.prefix}removed:${own}`)) <= 3600], [0, true]);
+    assert.deepEqual([await plain.exists(responseKey(own), answersKey(own)), (await plain.ttl(`${shard.prefix}removed:${own}`)) <= 6 * 3600], [0, true]);
   });
 
   it('knows the states that lay in a name space of the shard’s own before', async () => {

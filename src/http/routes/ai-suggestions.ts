@@ -9,19 +9,22 @@ import { Problem, conflict, notFound } from '../../errors.ts';
 import type { AiStore } from '../../stores/postgres/ai.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { presentSuggestion as present, type StoredSuggestion, type SuggestionStatus, type SuggestionStore } from '../../stores/postgres/ai-suggestions.ts';
+import type { Intake } from '../../stores/redis/intake.ts';
 import { answered as answeredByJob, type AiWaitingDeps } from '../ai-waiting.ts';
 import type { Principal } from '../principal.ts';
 import { ok, route, type Route } from '../route.ts';
 import { acceptedJobSchema, providerSchema, suggestionSchema, suggestionsSchema } from '../schemas/ai.ts';
+import { whileUnanswered } from '../while-unanswered.ts';
 import { editQuestion } from './questions.ts';
 
 export interface AiSuggestionRoutesDeps extends AiWaitingDeps {
   store: Pick<AiStore, 'join' | 'find' | 'resultOf'>;
   providers: Providers;
   surveys: Pick<SurveyStore, 'load'>;
-  actors: Pick<SurveyActors, 'change'>;
+  actors: Pick<SurveyActors, 'change' | 'sync'>;
   suggestions: SuggestionStore;
   hasAnswers(question: Question): Promise<boolean>;
+  holdBack: Intake['holdBack'];
   now(): number;
   newId(): string;
 }
@@ -92,9 +95,8 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
 
 /** Question and suggestion change in one transaction, under the lock of the survey. */
 async function accept(deps: AiSuggestionRoutesDeps, { id, surveyId, questionId }: StoredSuggestion, principal: Principal) {
-  const isAnswered = await answered(deps, surveyId, questionId);
   let accepted: StoredSuggestion | undefined;
-  await deps.actors.change(surveyId, async (current, tx) => {
+  await reworded(deps, { surveyId, questionId }, (isAnswered, assertStill) => deps.actors.change(surveyId, async (current, tx) => {
     const held = await locked(deps.suggestions, { tx, id, wanted: 'PENDING' });
     const question = questionOf(current, questionId);
     assertWording(question, held.basis);
@@ -103,22 +105,23 @@ async function accept(deps: AiSuggestionRoutesDeps, { id, surveyId, questionId }
     const applied = wordingOf(questionOf(survey, questionId));
     await deps.suggestions.decide(tx, { id, status: 'ACCEPTED', applied, by: principal.userId });
     accepted = { ...held, applied, status: 'ACCEPTED' };
+    assertStill(current);
     return { survey, isWordingChanged: true };
-  });
+  }));
   if (!accepted) throw notFound('suggestion');
   return present(accepted);
 }
 
 async function undo(deps: AiSuggestionRoutesDeps, { id, surveyId, questionId, ...rest }: StoredSuggestion, principal: Principal) {
-  const isAnswered = await answered(deps, surveyId, questionId);
-  await deps.actors.change(surveyId, async (current, tx) => {
+  await reworded(deps, { surveyId, questionId }, (isAnswered, assertStill) => deps.actors.change(surveyId, async (current, tx) => {
     const held = await locked(deps.suggestions, { tx, id, wanted: 'ACCEPTED' });
     const question = questionOf(current, questionId);
     if (held.applied) assertWording(question, held.applied);
     const survey = worded(deps, { current, question, change: changeBack(held.basis), isAnswered });
     await deps.suggestions.decide(tx, { id, status: 'PENDING', by: principal.userId });
+    assertStill(current);
     return { survey, isWordingChanged: true };
-  });
+  }));
   return present({ ...rest, id, surveyId, questionId, status: 'PENDING' });
 }
 
@@ -133,10 +136,17 @@ function worded({ now, newId }: AiSuggestionRoutesDeps, { current, question, cha
   return { ...editQuestion(current, question.id, change, { isAnswered, newId }), updatedAt: new Date(now()) };
 }
 
-async function answered({ surveys, hasAnswers }: AiSuggestionRoutesDeps, surveyId: string, questionId: string): Promise<boolean> {
-  const survey = await surveys.load(surveyId);
+type AssertStill = (current: SurveyWithQuestions) => void;
+
+/** Saves another wording by what the question's answers allow; where there are none, so that none comes in between. */
+async function reworded(
+  deps: AiSuggestionRoutesDeps, { surveyId, questionId }: Pick<StoredSuggestion, 'surveyId' | 'questionId'>, save: (isAnswered: boolean, assertStill: AssertStill) => Promise<SurveyWithQuestions>,
+): Promise<void> {
+  const survey = await deps.surveys.load(surveyId);
   if (!survey) throw notFound('survey');
-  return hasAnswers(questionOf(survey, questionId));
+  const question = questionOf(survey, questionId);
+  if (await deps.hasAnswers(question)) await save(true, () => undefined);
+  else await whileUnanswered(deps, question, (assertStill) => save(false, assertStill));
 }
 
 interface Lock {

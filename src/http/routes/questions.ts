@@ -6,16 +6,17 @@ import { meansTheSame } from '../../domain/question-meaning.ts';
 import { allocateSlots } from '../../domain/slots.ts';
 import { visibleQuestions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
 import { changedTooOften, conflict, notFound, validationProblem } from '../../errors.ts';
+import type { Intake } from '../../stores/redis/intake.ts';
 import { created, ok, route, type Route } from '../route.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { questionSchema } from '../schemas/questions.ts';
+import { whileUnanswered } from '../while-unanswered.ts';
 
 export interface QuestionRoutesDeps {
   actors: SurveyActors;
   /** Whether any accepted response answers the question. */
   hasAnswers(question: Question): Promise<boolean>;
-  /** Lets no submission to the survey be accepted for so long, or until what it gives is called. */
-  holdBack(surveyId: string, forMs: number): Promise<() => Promise<void>>;
+  holdBack: Intake['holdBack'];
   now(): number;
   newId(): string;
 }
@@ -54,8 +55,9 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
         const edit = (current: SurveyWithQuestions) => editQuestion(current, id, body, { isAnswered, newId: deps.newId });
         const isSafe = (current: SurveyWithQuestions) => isAnswered || meansTheSame(pick(current, id), pick(edit(current), id));
         const save = (assertStill: (current: SurveyWithQuestions) => void) => reword(survey.id, (current) => {
+          const next = edit(current);
           assertStill(current);
-          return edit(current);
+          return next;
         });
         const assertSafe = (current: SurveyWithQuestions) => {
           if (!isSafe(current)) throw changedTooOften('survey');
@@ -124,31 +126,6 @@ export function editQuestion(
   const others = visibleQuestions(current).filter((other) => other.id !== id);
   const order = Math.min(body.order ?? pick(current, id).order, others.length);
   return place(survey, [...others.slice(0, order), question, ...others.slice(order)]);
-}
-
-/** Longer than looking for answers takes unless the stores are in trouble. */
-const heldMs = 10_000;
-/** The intake must know of the change before it lets submissions on by itself. */
-const timeToSaveMs = heldMs - 3000;
-
-/**
- * Saves a change after which answers to the question would mean something else, or nothing: no submission is accepted meanwhile, so that
- * once no answers are found there are none for good.
- */
-async function whileUnanswered(
-  { hasAnswers, holdBack }: QuestionRoutesDeps, before: Question, save: (assertStill: (current: SurveyWithQuestions) => void) => Promise<SurveyWithQuestions>,
-): Promise<SurveyWithQuestions> {
-  const heldAt = performance.now();
-  const letOn = await holdBack(before.surveyId, heldMs);
-  try {
-    if (await hasAnswers(before)) throw conflict('HAS_RESPONSES', 'The question was answered in this moment, and stays as it was');
-    return await save((current) => {
-      if (!meansTheSame(before, pick(current, before.id)) || performance.now() - heldAt > timeToSaveMs) throw changedTooOften('survey');
-    });
-  } finally {
-    // At the latest it ends by itself.
-    await letOn().catch(() => undefined);
-  }
 }
 
 function hideQuestion(current: SurveyWithQuestions, id: string): SurveyWithQuestions {

@@ -42,8 +42,8 @@ export interface SurveyFacts {
 const limitWindowMs = 60_000;
 /** How long keys and ids are remembered: the contract asks for 24 h at least. Whatever is older is the response store's to know. */
 const memorySeconds = 48 * 3600;
-/** How long a deletion is remembered that the response store knows of too, once it has come there. */
-const deletionSeconds = 3600;
+/** How long a deletion is remembered that the response store knows of too, once it has come there: longer than that store is away. */
+const deletionSeconds = 6 * 3600;
 /** How long the answers of open responses are at hand: until they are in the response store, and for who goes from page to page of a survey. */
 const answersSeconds = { usual: 900, whenFull: 60 };
 const largestBatch = 1000;
@@ -59,10 +59,18 @@ export interface IntakeDeps {
   hasRoom?(): boolean;
 }
 
+/** A survey that is held back. */
+export interface Hold {
+  /** In force when it began; undefined where the intake knows of none. */
+  revision: number | undefined;
+  letOn(): Promise<void>;
+}
+
 type IntakeRedis = Redis & {
   appendBatch(stream: string, ...args: (string | number)[]): Promise<string[]>;
   announceSurvey(key: string, ...args: (string | number)[]): Promise<number>;
   removeResponse(stream: string, ...args: (string | number)[]): Promise<number>;
+  holdSurvey(key: string, forMs: number, token: string): Promise<string[]>;
   letSurveyOn(key: string, held: string): Promise<number>;
 };
 
@@ -77,6 +85,7 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
   const redis = plain as IntakeRedis;
   redis.defineCommand('appendBatch', { numberOfKeys: 1, lua: script('append') });
   redis.defineCommand('announceSurvey', { numberOfKeys: 1, lua: script('announce') });
+  redis.defineCommand('holdSurvey', { numberOfKeys: 1, lua: script('hold') });
   redis.defineCommand('letSurveyOn', { numberOfKeys: 1, lua: script('let-on') });
   redis.defineCommand('removeResponse', { numberOfKeys: 1, lua: script('remove') });
   const lanes = shards.all.map((shard) => createLane(redis, shard, { metrics, hasRoom }));
@@ -100,16 +109,13 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
     },
 
     /**
-     * Keeps submissions to a survey from being accepted until the function that it gives is called, or for so long at most: they are told
-     * that their revision is not in force, and come again. What was accepted before can then be looked at for good.
+     * Keeps submissions to a survey from being accepted for so long at most: until a newer revision is announced, or it is let on. They are told that their revision is not in force, and come again. What was accepted before can then be looked at
+     * for good. One at a time holds a survey back: undefined while another does.
      */
-    holdBack: async (surveyId: string, forMs: number): Promise<() => Promise<void>> => {
+    holdBack: async (surveyId: string, forMs: number): Promise<Hold | undefined> => {
       const key = surveyKey(shards.of(surveyId), surveyId);
-      const [seconds, micros] = (await guarded(redis.time())).map(Number);
-      // The fraction tells apart two who hold it back in one millisecond.
-      const held = `${(seconds ?? 0) * 1000 + Math.floor((micros ?? 0) / 1000) + forMs}.${randomInt(1_000_000)}`;
-      await guarded(redis.hset(key, 'held', held));
-      return async () => void (await guarded(redis.letSurveyOn(key, held)));
+      const [held, revision = ''] = await guarded(redis.holdSurvey(key, forMs, String(randomInt(1_000_000))));
+      return held === undefined ? undefined : { revision: revision === '' ? undefined : Number(revision), letOn: async () => void (await guarded(redis.letSurveyOn(key, held))) };
     },
 
     /** Exact counts of accepted responses; undefined when the intake does not know the survey. */

@@ -8,6 +8,8 @@ local stateName, removedName = 'response:' .. ARGV[3], prefix .. 'removed:' .. A
 -- States lay in a name space of the shard's own before.
 if redis.call('EXISTS', prefix .. stateName) == 1 then redis.call('RENAMENX', prefix .. stateName, stateName) end
 local removed = redis.call('GET', removedName)
+-- Former versions noted no moment.
+if removed == '1' then return 0 end
 if removed and string.find(',' .. removed .. ',', ',' .. moment .. ',', 1, true) then return 0 end
 redis.call('SET', removedName, removed and removed .. ',' .. moment or moment, 'EX', ARGV[8])
 redis.call('INCR', prefix .. 'removals')
@@ -26,9 +28,11 @@ if not isOfAnother then
 end
 
 local key = prefix .. 'survey:' .. ARGV[2]
-if redis.call('HEXISTS', key, 'total') == 1 then
-  redis.call('HINCRBY', key, 'total', -1)
-  if isComplete then redis.call('HINCRBY', key, 'completed', -1) end
+-- An intake that had forgotten the survey may have begun to count it anew, without what was on its way then.
+local function giveBack(field)
+  if (tonumber(redis.call('HGET', key, field) or '') or 0) > 0 then redis.call('HINCRBY', key, field, -1) end
 end
+giveBack('total')
+if isComplete then giveBack('completed') end
 redis.call('XADD', KEYS[1], '*', 'n', 1, 'codes', 0, 'surveys', ARGV[2], 'filled', '', 'rows', ARGV[5])
 return 1
