@@ -21,7 +21,7 @@ function asking(bad: readonly number[], refusal: () => Error = refused) {
 
 describe('answers that a provider will not judge', () => {
   it('keep no others from being judged, at few calls', async () => {
-    for (const bad of [[], [0], [49], [17], [3, 31]]) {
+    for (const bad of [[], [0], [49], [17], [3, 31], [0, 1, 2, 3, 4], [0, 5, 10, 15, 20, 25, 30, 35, 40, 45]]) {
       const { ask, asked } = asking(bad);
       const parts = await judge(items(50), ask);
       const judged = parts.flatMap(({ from, to, value }) => (value ? value.map((double, index) => [from + index, double]) : items(to - from).map((index) => [from + index, undefined])));
@@ -33,7 +33,7 @@ describe('answers that a provider will not judge', () => {
   it('are told from a provider that refuses everything, or never says what was asked for', async () => {
     const all = asking(items(50));
     await assert.rejects(judge(items(50), all.ask), RefusedReply);
-    assert.ok(all.asked.length < 15, `${all.asked.length} calls`);
+    assert.ok(all.asked.length < 45, `${all.asked.length} calls`);
     await assert.rejects(judge([1], asking([1], () => new UnfitReply()).ask), UnfitReply);
     assert.deepEqual(await judge([1], asking([1]).ask), [{ from: 0, to: 1, value: undefined }]);
   });

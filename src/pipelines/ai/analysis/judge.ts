@@ -7,37 +7,38 @@ export interface Judged<Value> {
   value: Value | undefined;
 }
 
-/** Refusals before anything was judged, after which it is the provider that is at fault: a single bad answer among a hundred costs eight. */
-const mostInVain = 12;
+/** Asks in vain before anything was judged, after which it is the provider that is at fault: sooner where it talks nonsense than where it refuses outright. */
+const mostInVain = { unfit: 16, refused: 40 };
 
 /**
  * Asks about items together; where the provider refuses them, or has no fitting reply, about each half by itself, down to single items: one
- * answer that it will not look at must not keep all others from being judged. Throws what is no matter of content, and refusals where
- * nothing can be judged and there is no end of them, or where none was told outright.
+ * answer that it will not look at must not keep all others from being judged. Largest parts come first. Throws what is no matter of content,
+ * and refusals of one after the other without end, or of a batch of which nothing can be judged where none was told outright.
  */
 export async function judge<Item, Value>(items: readonly Item[], ask: (items: readonly Item[]) => Promise<Value>): Promise<Judged<Value>[]> {
   const judged: Judged<Value>[] = [];
+  const parts: { from: number; to: number }[] = [{ from: 0, to: items.length }];
   let [refusals, isAnyJudged] = [0, false];
   let unfit: unknown;
-  const askAbout = async (from: number, to: number): Promise<void> => {
+  // The largest that is left: both ends of a batch are heard before the middle of one half is searched.
+  const largest = () => parts.splice(parts.reduce((best, { from, to }, at) => (to - from > (parts[best]?.to ?? 0) - (parts[best]?.from ?? 0) ? at : best), 0), 1)[0];
+  for (let part = largest(); part; part = largest()) {
+    const { from, to } = part;
     try {
       const value = await ask(items.slice(from, to));
       isAnyJudged = true;
       judged.push({ from, to, value });
-      return;
     } catch (error) {
       const verdict = verdictOn(error);
       refusals += 1;
-      if (!verdict || (!isAnyJudged && refusals > mostInVain)) throw error;
+      if (!verdict || (!isAnyJudged && refusals > mostInVain[verdict])) throw error;
       if (verdict === 'unfit') unfit = error;
+      const middle = (from + to) >> 1;
+      if (to - from === 1) judged.push({ from, to, value: undefined });
+      else parts.push({ from, to: middle }, { from: middle, to });
     }
-    if (to - from === 1) return void judged.push({ from, to, value: undefined });
-    const middle = (from + to) >> 1;
-    await askAbout(from, middle);
-    await askAbout(middle, to);
-  };
-  await askAbout(0, items.length);
+  }
   // A provider that replies anything at all to everything says nothing of these answers.
   if (!isAnyJudged && unfit !== undefined) throw unfit;
-  return judged;
+  return judged.sort((one, other) => one.from - other.from);
 }
