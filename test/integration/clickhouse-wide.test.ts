@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '../../src/ids.ts';
+import { migrateClickHouse } from '../../src/stores/clickhouse/migrate.ts';
 import { openResponseDatabase, responseLine, type ResponseDatabase } from '../support/response-database.ts';
 
 let database: ResponseDatabase;
@@ -21,4 +22,14 @@ test('a survey of a thousand code positions is stored in few files, beside surve
   assert.ok((parts[0]?.[1] ?? 0) >= 6000);
   assert.deepEqual((await responses.list({ surveyId: wide, limit: 1, codeColumns: 1000 })).records[0]?.row.codes, codes);
   assert.deepEqual((await responses.list({ surveyId: narrow, limit: 1, codeColumns: 2 })).records[0]?.row.codes, [3, 0]);
+});
+
+test('a table that had its columns before learns at the start from which size on parts have a file a column', async () => {
+  const { clickhouse } = database;
+  const engine = async () => String((await clickhouse.select<[string]>(`SELECT engine_full FROM system.tables WHERE database = '${clickhouse.database}' AND name = 'responses'`))[0]?.[0]);
+  assert.match(await engine(), /min_bytes_for_wide_part = 167772160/);
+  await clickhouse.command(`ALTER TABLE ${clickhouse.table('responses')} RESET SETTING min_bytes_for_wide_part`);
+  assert.doesNotMatch(await engine(), /min_bytes_for_wide_part/);
+  await migrateClickHouse(clickhouse);
+  assert.match(await engine(), /min_bytes_for_wide_part = 167772160/);
 });

@@ -23,28 +23,51 @@ const bytesOfFile = 160 * 1024;
 
 export function createCodeColumns(clickhouse: ClickHouse, placement: Placement = {}): CodeColumns {
   let known = codeColumnStep;
+  /** For how many the size of parts is known to be set: adding columns and setting it are two statements, of which the second may fail. */
+  let fitted = codeColumnStep;
   const existing = async (wanted: number): Promise<number> => {
-    if (wanted <= known) return known;
-    const [row] = await clickhouse.select<[number]>(
-      `SELECT count() FROM system.columns WHERE database = ${text(clickhouse.database)} AND table = 'responses' AND match(name, '^c[0-9]+$')`,
-    );
-    known = Math.max(known, row?.[0] ?? 0);
+    if (wanted > known) known = Math.max(known, await countColumns(clickhouse));
     return known;
+  };
+  const add = async (from: number, wanted: number): Promise<void> => {
+    for (let at = from; at < wanted; at += addedAtOnce) {
+      const additions = codeColumnDefinitions(at, Math.min(wanted, at + addedAtOnce)).map((column) => `ADD COLUMN IF NOT EXISTS ${column}`);
+      for (const table of tablesToChange(clickhouse, placement)) await clickhouse.command(`ALTER TABLE ${table} ${additions.join(', ')}`);
+    }
   };
   return {
     existing,
     async ensure(count) {
       const present = await existing(count);
-      if (count <= present) return;
-      const wanted = Math.ceil(count / codeColumnStep) * codeColumnStep;
-      for (let from = present; from < wanted; from += addedAtOnce) {
-        const additions = codeColumnDefinitions(from, Math.min(wanted, from + addedAtOnce)).map((column) => `ADD COLUMN IF NOT EXISTS ${column}`);
-        for (const table of tablesToChange(clickhouse, placement)) await clickhouse.command(`ALTER TABLE ${table} ${additions.join(', ')}`);
+      if (count > present) {
+        await add(present, Math.ceil(count / codeColumnStep) * codeColumnStep);
+        await existing(count);
       }
-      // Otherwise each insert would write, and sync, thousands of nearly empty files, and merges run out of descriptors.
-      await clickhouse.command(`ALTER TABLE ${storageTable(clickhouse, placement)} MODIFY SETTING min_bytes_for_wide_part = ${bytesOfFile * (await existing(count))}`);
+      if (known > fitted) fitted = await fitParts(clickhouse, placement);
     },
   };
+}
+
+/**
+ * Sets how large a part must be to have files of its own for each column, unless it is set so; gives for how many columns that is. Otherwise
+ * each insert would write, and sync, thousands of nearly empty files, and merges run out of descriptors.
+ */
+export async function fitParts(clickhouse: ClickHouse, placement: Placement = {}): Promise<number> {
+  const columns = await countColumns(clickhouse);
+  if (columns <= codeColumnStep) return columns;
+  const wanted = `min_bytes_for_wide_part = ${bytesOfFile * columns}`;
+  const storage = placement.cluster === undefined ? 'responses' : 'responses_local';
+  const [row] = await clickhouse.select<[string]>(`SELECT engine_full FROM system.tables WHERE database = ${text(clickhouse.database)} AND name = ${text(storage)}`);
+  const isSet = row?.[0].split(/, | SETTINGS /).includes(wanted) ?? false;
+  if (!isSet) await clickhouse.command(`ALTER TABLE ${storageTable(clickhouse, placement)} MODIFY SETTING ${wanted}`);
+  return columns;
+}
+
+async function countColumns(clickhouse: ClickHouse): Promise<number> {
+  const [row] = await clickhouse.select<[number]>(
+    `SELECT count() FROM system.columns WHERE database = ${text(clickhouse.database)} AND table = 'responses' AND match(name, '^c[0-9]+$')`,
+  );
+  return row?.[0] ?? 0;
 }
 
 /** Small numbers in 16 bits: T64 cuts the empty upper bits, which halves the time of a scan and leaves a third on disk. */

@@ -2,7 +2,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assetPath } from '../../assets.ts';
 import type { ClickHouse } from './client.ts';
-import { codeColumnDefinitions, codeColumnStep } from './code-columns.ts';
+import { codeColumnDefinitions, codeColumnStep, fitParts } from './code-columns.ts';
 import { onCluster, storedUnder, type Placement } from './placement.ts';
 import { name, text } from './query/literals.ts';
 
@@ -22,6 +22,8 @@ export async function migrateClickHouse(clickhouse: ClickHouse, placement: Place
     await clickhouse.command(schemaStatement(await readFile(join(schemaFolder(), file), 'utf8'), clickhouse, placement));
     await clickhouse.command(`INSERT INTO ${journal} VALUES (${text(file)})`);
   }
+  // Former versions set it only when they added columns, or not at all.
+  await fitParts(clickhouse, placement);
 }
 
 /** A schema file with its placeholders filled in for this database and placement. */
