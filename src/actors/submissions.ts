@@ -90,6 +90,7 @@ const accepted = (plan: Plan, standing: SubmissionStanding): SubmissionOutcome =
 async function insist(deps: SubmissionsDeps, trial: Trial, first?: { held: HeldSurvey; plan: Plan; result?: AppendResult }): Promise<SubmissionOutcome> {
   let known = first;
   let [changes, merges] = [0, 0];
+  let lastCode: AppendResult['code'] | undefined;
   while (changes < attempts && merges < mergeAttempts) {
     const { surveyId } = trial.request;
     const held = known?.held ?? deps.actors.peek(surveyId) ?? (await deps.actors.lookUp(surveyId));
@@ -97,15 +98,18 @@ async function insist(deps: SubmissionsDeps, trial: Trial, first?: { held: HeldS
     const plan = known?.plan ?? (await makePlan(deps, trial.request, held, trial));
     const result = known?.result ?? (await append(deps, trial, held, plan));
     trial.standing = standingAfter(trial, held, deps, result);
+    lastCode = result.code;
+    // Whoever else continues what was recalled makes the intake know it again: nobody has to recall it often.
+    const isMerge = lastCode === 'CHANGED' && !trial.recalled;
     const outcome = await conclude(deps, trial, { held, plan, result, standing: trial.standing });
     trial.isAsked ||= result.code === 'REFUSED';
     if (outcome !== 'again' && outcome !== 'later') return outcome;
     if (outcome === 'later') await pause(Math.min(longestWaitMs, firstWaitMs * 2 ** changes));
-    if (result.code === 'CHANGED') merges += 1;
+    if (isMerge) merges += 1;
     else changes += 1;
     known = undefined;
   }
-  return { kind: 'refused', problem: changedTooOften(merges < mergeAttempts ? 'survey' : 'response'), standing: trial.standing };
+  return { kind: 'refused', problem: changedTooOften(lastCode === 'CHANGED' || lastCode === 'REFUSED' ? 'response' : 'survey'), standing: trial.standing };
 }
 
 export type Submissions = ReturnType<typeof createSubmissions>;
@@ -150,6 +154,8 @@ async function conclude(deps: SubmissionsDeps, trial: Trial, { held, plan, resul
       return 'again';
     }
     case 'CHANGED':
+      // It may have been deleted since it was recalled: then there is nothing to continue any more.
+      trial.recalled = undefined;
       return 'again';
   }
 }

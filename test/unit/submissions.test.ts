@@ -135,6 +135,31 @@ describe('a response to be continued whose answers only the response store has',
     assert.equal(decodeResponse(appended[1]?.row ?? '').head.version, 5);
   });
 
+  it('is asked for anew when it was deleted between the question and the submission, and then is not there', async () => {
+    let asked = 0;
+    const { submit } = submitWith({
+      state: async () => undefined,
+      recall: async () => ((asked += 1) === 1 ? { seen: 4, isComplete: false, kept } : undefined),
+      append: async ({ refusal }) => ({ code: refusal === '' ? 'CHANGED' : 'REFUSED', remaining: 7, resetMs: 1000, text: '' }),
+    });
+    const outcome = await submit(continued);
+    assert.ok(outcome.kind === 'refused');
+    assert.deepEqual([outcome.problem.code, asked], ['NOT_FOUND', 2]);
+  });
+
+  it('is given up soon when the intake never takes what that has', async () => {
+    let appended = 0;
+    const { submit } = submitWith({
+      state: async () => undefined,
+      recall: async () => ({ seen: 4, isComplete: false, kept }),
+      append: async ({ refusal }) => ((appended += 1), { code: refusal === '' ? 'CHANGED' : 'REFUSED', remaining: 7, resetMs: 1000, text: '' }),
+    });
+    const outcome = await submit(continued);
+    assert.ok(outcome.kind === 'refused');
+    assert.deepEqual([outcome.problem.code, outcome.problem.message], ['SERVICE_UNAVAILABLE', 'The response is being changed too often right now']);
+    assert.ok(appended <= 16, `tried ${appended} times`);
+  });
+
   it('is counted under the limit before that is asked, and waits for a better moment while it is away', async () => {
     const { submit, appended } = submitWith({ recall: async () => { throw unavailable('The response store is away', 5); } });
     const outcome = await submit(continued);
