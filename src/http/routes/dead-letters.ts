@@ -50,8 +50,13 @@ export function deadLetterRoutes({ stream, shards, isThere, record }: DeadLetter
       access: { kind: 'admin' }, limit: 'api', reply: z.strictObject({ revived: z.number() }), replyStatus: 200,
       handle: async ({ principal }) => {
         let revived = 0;
-        for (const found of await oldest()) if (await revive(found)) revived += 1;
-        record(principal.userId, revived);
+        const letters = await oldest();
+        try {
+          for (const found of letters) if (await revive(found)) revived += 1;
+        } finally {
+          // A replay that broke off has put back some all the same.
+          record(principal.userId, revived);
+        }
         return ok({ revived });
       },
     }),

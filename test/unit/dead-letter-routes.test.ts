@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { unavailable } from '../../src/errors.ts';
+import { deadLetterRoutes } from '../../src/http/routes/dead-letters.ts';
+import { createShards } from '../../src/stores/redis/shards.ts';
+import { startLoopback } from '../support/loopback-server.ts';
+
+it('a replay of dead letters that breaks off half-way tells the audit what went back until then', async () => {
+  const recorded: number[] = [];
+  let isAway = false;
+  const never = (): never => assert.fail('not to be asked');
+  const routes = deadLetterRoutes({
+    stream: {
+      deadLetters: async () => ['1-0', '2-0', '3-0', '4-0'].map((id) => ({ id, reason: 'for this test', rows: Buffer.from('not to be read') })),
+      revive: async (_, { id }) => {
+        if (id === '3-0') isAway = true;
+        if (isAway) throw unavailable('The intake is away', 5);
+        return true;
+      },
+      deadLetterCount: never, dropLetters: never,
+    },
+    shards: createShards(1).all, isThere: never,
+    record: (_, revived) => void recorded.push(revived),
+  });
+  const server = await startLoopback({ api: routes });
+  try {
+    const reply = await fetch(`${server.origin}/api/v1/dead-letters/replay`, { method: 'POST', headers: { authorization: 'Bearer admin' } });
+    assert.deepEqual([reply.status, recorded], [503, [2]]);
+  } finally {
+    await server.stop();
+  }
+});
