@@ -17,20 +17,34 @@ const pageSize = 200;
  * its news leaves a count that is old, or a survey open whose quota is filled, until the next response comes, which may be never.
  */
 export function createReconcile({ actors, surveys, intake, log }: ReconcileDeps) {
-  const look = async (saved: SavedCounts): Promise<{ surveyId: string; responses: number; completed: number } | undefined> => {
-    const { surveyId } = saved;
+  /** Whether what is saved differs. */
+  const look = async ({ surveyId, ...saved }: SavedCounts): Promise<boolean> => {
     const counts = await intake.counts(surveyId);
-    if (counts && saved.isOpen && saved.quota !== null && (counts.completed >= saved.quota || (await intake.filledAt(surveyId)) !== undefined))
+    if (!counts) return false;
+    if (saved.isOpen && saved.quota !== null && (counts.completed >= saved.quota || (await intake.filledAt(surveyId)) !== undefined))
       await actors.quotaFilled(surveyId).catch((error: unknown) => log.warn({ err: error, surveyId }, 'a survey whose quota is filled could not be closed'));
-    const isSame = !counts || (counts.total === saved.responses && counts.completed === saved.completed);
-    return isSame ? undefined : { surveyId, responses: counts.total, completed: counts.completed };
+    return counts.total !== saved.responses || counts.completed !== saved.completed;
+  };
+
+  /** One that fails is looked at again in the next turn; those behind it in this one. */
+  const differs = (saved: SavedCounts): Promise<boolean> =>
+    look(saved).catch((error: unknown) => {
+      log.debug({ err: error, surveyId: saved.surveyId }, 'the counts of a survey could not be looked at');
+      return false;
+    });
+
+  const correct = async (page: readonly SavedCounts[]): Promise<void> => {
+    const differing = (await Promise.all(page.map(async (saved) => ((await differs(saved)) ? [saved.surveyId] : [])))).flat();
+    // Read again: closing surveys takes a while, and what a batch has saved meanwhile is newer.
+    const counts = await Promise.all(differing.map(async (surveyId) => ({ surveyId, found: await intake.counts(surveyId).catch(() => undefined) })));
+    await surveys.saveCounts(counts.flatMap(({ surveyId, found }) => (found ? [{ surveyId, responses: found.total, completed: found.completed }] : [])));
   };
 
   return async (): Promise<void> => {
     let after: string | undefined;
     for (;;) {
       const page = await surveys.savedCounts({ after, limit: pageSize });
-      await surveys.saveCounts((await Promise.all(page.map(look))).filter((counts) => counts !== undefined));
+      await correct(page).catch((error: unknown) => log.warn({ err: error }, 'counts of responses could not be corrected'));
       if (page.length < pageSize) return;
       after = page.at(-1)?.surveyId;
     }

@@ -103,6 +103,44 @@ describe('holding saved counts against those of the intake', () => {
     assert.deepEqual(corrected, ['s300 5 4', 's449 6 5']);
     assert.deepEqual(closed, ['s000', 's200', 's300', 's400']);
   });
+
+  it('saves what the intake says at that moment, and passes over surveys that it cannot tell of', async () => {
+    const saved: SavedCounts[] = ['broken', 'moved', 'unsaved'].map((surveyId) => ({ surveyId, responses: 1, completed: 1, quota: null, isOpen: true }));
+    let asked = 0;
+    const corrected: unknown[] = [];
+    await createReconcile({
+      intake: {
+        counts: async (surveyId) => {
+          if (surveyId === 'broken') throw unavailable('away for a moment');
+          asked += 1;
+          return { total: 10 + asked, completed: 0 };
+        },
+        filledAt: async () => undefined,
+      },
+      surveys: { savedCounts: async () => saved, saveCounts: async (counts) => void corrected.push(...counts.map(({ surveyId, responses }) => [surveyId, responses])) },
+      actors: { quotaFilled: async () => undefined as never },
+      log,
+    })();
+    assert.deepEqual(corrected, [['moved', 13], ['unsaved', 14]]);
+  });
+
+  it('goes on with the next page when one cannot be saved', async () => {
+    const saved: SavedCounts[] = Array.from({ length: 250 }, (_, n) => ({ surveyId: `s${String(n).padStart(3, '0')}`, responses: 5, completed: 5, quota: null, isOpen: true }));
+    const corrected: string[] = [];
+    await createReconcile({
+      intake: { counts: async (surveyId) => (surveyId === 's000' || surveyId === 's249' ? { total: 6, completed: 6 } : { total: 5, completed: 5 }), filledAt: async () => undefined },
+      surveys: {
+        savedCounts: async ({ after, limit }) => saved.filter(({ surveyId }) => after === undefined || surveyId > after).slice(0, limit),
+        saveCounts: async (counts) => {
+          if (counts.some(({ surveyId }) => surveyId === 's000')) throw unavailable('deadlock');
+          corrected.push(...counts.map(({ surveyId }) => surveyId));
+        },
+      },
+      actors: { quotaFilled: async () => undefined as never },
+      log,
+    })();
+    assert.deepEqual(corrected, ['s249']);
+  });
 });
 
 describe('surveys whose end has come', () => {
