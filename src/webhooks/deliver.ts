@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import type { Secrets } from '../secrets.ts';
 import type { DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
-import type { Webhook, WebhookStore } from '../stores/postgres/webhooks.ts';
+import { soonMs, type Webhook, type WebhookStore } from '../stores/postgres/webhooks.ts';
 import { bodyOf, type Message } from './message.ts';
 import { createPace } from './pace.ts';
 import { createRecent } from './recent.ts';
@@ -44,6 +44,10 @@ interface Run {
   secrets: readonly string[];
   /** When another job should go on. */
   sliceUntil: number;
+  /** How long its pace holds the next event back; 0 without one. */
+  turnInMs(): number;
+  /** An event that stands for so many others goes now. */
+  takeTurn(events: number): void;
   /** Nothing may be sent any more. */
   isLost(): boolean;
   /** Nothing should be begun any more. */
@@ -101,27 +105,34 @@ export function createDeliverer(deps: DeliverDeps) {
   };
 
   /** Waits until the endpoint's pace lets the message go; false when it should not be sent by this run. A turn that would come after its slice is left to another. */
-  const haveTurn = async ({ webhook, sliceUntil, isLost, isOver }: Run, message: Message): Promise<boolean> => {
+  const haveTurn = async ({ webhook, sliceUntil, turnInMs, takeTurn, isLost, isOver }: Run, message: Message): Promise<boolean> => {
     if (webhook.maxPerSecond === null) return !isOver();
-    const pace = paces.get(webhook.id, createPace);
     for (let waitMs = 1; waitMs > 0 && !isLost(); ) {
-      waitMs = pace.waitMs(webhook.maxPerSecond);
+      waitMs = turnInMs();
       if (performance.now() + waitMs > sliceUntil) return false;
       if (waitMs > 0) await sleep(Math.min(waitMs, lookMs));
     }
     if (isLost()) return false;
-    pace.take(webhook.maxPerSecond, message.deliveries.length);
+    takeTurn(message.deliveries.length);
     return true;
   };
 
-  const work = async (webhook: Webhook, holder: string): Promise<'idle' | 'more'> => {
+  /** The turns of one run: not before that which the row names, since another process may have had those before it. */
+  const turnsOf = ({ id, maxPerSecond, nextTurnAt }: Webhook): Pick<Run, 'turnInMs' | 'takeTurn'> => {
+    if (maxPerSecond === null) return { turnInMs: () => 0, takeTurn: () => undefined };
+    const pace = paces.get(id, createPace);
+    const notBefore = performance.now() + (nextTurnAt ? nextTurnAt.getTime() - now() : 0);
+    return { turnInMs: () => Math.max(pace.waitMs(maxPerSecond), notBefore - performance.now(), 0), takeTurn: (events) => pace.take(maxPerSecond, events) };
+  };
+
+  const work = async (webhook: Webhook, holder: string, turns: ReturnType<typeof turnsOf>): Promise<'idle' | 'more'> => {
     const sliceUntil = performance.now() + sliceMs;
     let safeUntil = performance.now() + leaseMs - safeMs;
     let isEnded = false;
     const isLost = () => isEnded || isStopping || performance.now() > safeUntil;
     const run: Run = {
       webhook, agent: agents.get(webhook.id, createEndpointAgent), secrets: secretsOf(webhook, deps),
-      sliceUntil, isLost, isOver: () => isLost() || performance.now() > sliceUntil, end: () => void (isEnded = true),
+      ...turns, sliceUntil, isLost, isOver: () => isLost() || performance.now() > sliceUntil, end: () => void (isEnded = true),
     };
     const renewal = setInterval(() => {
       const askedAt = performance.now();
@@ -143,17 +154,21 @@ export function createDeliverer(deps: DeliverDeps) {
     clearInterval(renewal);
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed) throw failed.reason;
-    return run.isOver() && !isEnded ? 'more' : 'idle';
+    // A turn that comes just after the slice is waited for by the next run.
+    const isTurnLeft = webhook.maxPerSecond !== null && performance.now() > sliceUntil - soonMs;
+    return (run.isOver() || isTurnLeft) && !isEnded ? 'more' : 'idle';
   };
 
   const leased = async (webhookId: string): Promise<'idle' | 'more'> => {
     const holder = deps.newId();
     const webhook = await webhooks.lease({ webhookId, holder, nowMs: now(), untilMs: now() + leaseMs });
     if (!webhook) return 'idle';
+    const turns = turnsOf(webhook);
     try {
-      return await work(webhook, holder);
+      return await work(webhook, holder, turns);
     } finally {
-      await webhooks.release(webhookId, holder).catch((error: unknown) => log.warn({ err: error, webhookId }, 'an endpoint is given back when its lease ends'));
+      const turnInMs = turns.turnInMs();
+      await webhooks.release({ webhook, at: turnInMs > 0 ? new Date(Math.ceil(now() + turnInMs)) : null }, holder).catch((error: unknown) => log.warn({ err: error, webhookId }, 'an endpoint is given back when its lease ends'));
     }
   };
 

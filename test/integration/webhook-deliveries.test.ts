@@ -165,6 +165,54 @@ describe('deliveries in the database', () => {
     assert.ok((await listOf(id)).every((row) => row.status === 'DELIVERED'));
   });
 
+  it('keep to the pace of their endpoint whichever process goes on, are not looked at before their turn, and go at once with another pace', async () => {
+    const row = await endpoint({ isBatch: true, maxPerSecond: 10 });
+    const { id } = row;
+    await deliveries.add(Array.from({ length: 400 }, () => rowFor(id, startMs)));
+    const processes = [world(), world()] as const;
+    const sent = () => processes.reduce((sum, { state }) => sum + state.attemptsAt.length, 0);
+    const at = (nowMs: number) => processes.forEach(({ state }) => Object.assign(state, { nowMs, answer: { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 } }));
+    const isLookedAt = async (nowMs: number) => (await webhooks.due(new Date(nowMs), 10_000)).includes(id);
+    const pace = (maxPerSecond: number) => webhooks.save({ ...row, maxPerSecond, updatedAt: new Date(row.updatedAt.getTime() + maxPerSecond) });
+    await pace(1);
+    at(startMs);
+    await processes[0].deliverer.drain(id);
+    assert.equal(sent(), 1, 'a hundred events: the next turn is a hundred seconds away');
+    for (const laterMs of [0, 1000, 90_000]) {
+      at(startMs + laterMs);
+      assert.equal(await isLookedAt(startMs + laterMs), false, `after ${laterMs} ms`);
+      await processes[1].deliverer.drain(id);
+      assert.equal(sent(), 1, `after ${laterMs} ms`);
+    }
+    const nextMs = ((await webhooks.find(id))?.nextTurnAt?.getTime() ?? 0) - startMs;
+    assert.ok(nextMs > 95_000 && nextMs <= 100_000, `${nextMs} ms`);
+    at(startMs + nextMs - 300);
+    assert.ok(await isLookedAt(startMs + nextMs - 300));
+    const askedAt = performance.now();
+    await processes[1].deliverer.drain(id);
+    assert.equal(sent(), 2);
+    assert.ok(performance.now() - askedAt > 290, 'it waits for the moment itself');
+    assert.equal(await isLookedAt(startMs + nextMs + 1000), false);
+    await pace(1);
+    assert.equal(await isLookedAt(startMs + nextMs + 1000), false, 'the same pace is no other');
+    await pace(1000);
+    assert.equal(await isLookedAt(startMs + nextMs + 1000), true);
+    await processes[0].deliverer.drain(id);
+    assert.equal(sent(), 4);
+  });
+
+  it('do not wait for a turn of a pace that was changed while they were sent', async () => {
+    const row = await endpoint({ maxPerSecond: 1, isBatch: true });
+    const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
+    for (const maxPerSecond of [2, null]) {
+      const leased = await webhooks.lease({ webhookId: row.id, holder, ...now });
+      assert.ok(leased);
+      await webhooks.save({ ...row, maxPerSecond });
+      await webhooks.release({ webhook: leased, at: new Date(startMs + dayMs) }, holder);
+      assert.equal((await webhooks.find(row.id))?.nextTurnAt, null);
+    }
+  });
+
   it('wait while their owner is disabled or may not have endpoints', async () => {
     const { id } = await endpoint();
     const { state, deliverer } = world();
@@ -269,7 +317,7 @@ describe('deliveries in the database', () => {
       assert.equal(await extend(), true);
       await remove();
       assert.equal(await extend(), false, 'who is at work stops');
-      await webhooks.release(id, holder);
+      await webhooks.release({ webhook: leased, at: null }, holder);
       assert.equal((await webhooks.due(new Date(startMs), 10_000)).includes(id), false);
       await deliverer.drain(id);
       assert.deepEqual([state.attemptsAt.length, (await listOf(id))[0]?.status], [0, 'PENDING']);

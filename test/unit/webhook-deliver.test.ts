@@ -100,6 +100,24 @@ describe('delivering to an endpoint', () => {
     }
   });
 
+  it('says that there is more where the next turn comes just after its slice', async (test) => {
+    const clock = performance.now.bind(performance);
+    let ahead = 0;
+    test.mock.method(performance, 'now', () => clock() + ahead);
+    test.mock.timers.enable({ apis: ['setInterval'] });
+    const { deliverer, count } = setUp({ webhook: { maxPerSecond: 1 } });
+    const draining = deliverer.drain(webhook.id);
+    await eventually(() => assert.equal(count('settle'), 1));
+    // Renewed all the time, to just before the end of its slice.
+    for (let renewals = 0; renewals < 13; renewals += 1) {
+      ahead += 1500;
+      test.mock.timers.tick(1500);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.equal(await draining, 'more');
+    assert.equal(count('send'), 2);
+  });
+
   it('stops at once where it waits for its turn', async () => {
     const { deliverer, count } = setUp({ webhook: { maxPerSecond: 0.1 } });
     const draining = deliverer.drain(webhook.id);

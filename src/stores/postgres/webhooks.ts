@@ -23,6 +23,8 @@ export interface Webhook {
   oldSecrets: readonly OldSecret[];
   failingSince: Date | null;
   pausedUntil: Date | null;
+  /** When its pace lets the next event go, where that is still ahead; written by whoever gives it back. */
+  nextTurnAt?: Date | null;
   disabledAt: Date | null;
   disabledReason: string | null;
   /** Why nothing is sent although it is switched on, as long as that lasts; null: there is nothing in the way. */
@@ -43,6 +45,12 @@ export interface Listener {
   events: readonly string[];
   isBatch: boolean;
   maxWaiting: number;
+}
+
+/** The next turn as the pace of `webhook` puts it; null: at once. */
+export interface NextTurn {
+  webhook: Pick<Webhook, 'id' | 'maxPerSecond' | 'isBatch'>;
+  at: Date | null;
 }
 
 export interface Lease {
@@ -71,6 +79,7 @@ interface WebhookRow {
   older_secrets: { sealed: string; until: string }[];
   failing_since: Date | null;
   paused_until: Date | null;
+  next_turn_at: Date | null;
   disabled_at: Date | null;
   disabled_reason: string | null;
   silence?: string | null;
@@ -81,6 +90,8 @@ interface WebhookRow {
 export function createWebhookStore(sql: Sql) {
   const silence = sql`
     CASE WHEN ${mayHear(sql)} THEN NULL WHEN ${isOwnerActive(sql)} THEN ${ownerUninvited} ELSE ${ownerSilent} END`;
+  const hasPaceOf = ({ maxPerSecond, isBatch }: Pick<Webhook, 'maxPerSecond' | 'isBatch'>) => sql`(max_per_second IS NOT DISTINCT FROM ${maxPerSecond}::integer AND is_batch = ${isBatch})`;
+  const isTurn = (now: Date) => sql`(next_turn_at IS NULL OR next_turn_at <= ${new Date(now.getTime() + soonMs)})`;
   return {
     find: (id: string): Promise<Webhook | undefined> =>
       withPostgres(async () => {
@@ -101,12 +112,13 @@ export function createWebhookStore(sql: Sql) {
 
     create: (webhook: Webhook): Promise<void> => withPostgres(async () => void (await sql`INSERT INTO webhooks ${sql(columnsOf(webhook))}`)),
 
-    /** What a user may change. Setting it active forgets its bad days. False if it is gone. */
+    /** What a user may change. Setting it active forgets its bad days, and another pace the turn of the old one. False if it is gone. */
     save: (webhook: Webhook): Promise<boolean> =>
       withPostgres(async () => {
         const { id, created_at, secret_sealed, failing_since, paused_until, disabled_at, disabled_reason, ...changes } = columnsOf(webhook);
         const fresh = { failing_since: null, paused_until: null, disabled_at: null, disabled_reason: null };
-        return (await sql`UPDATE webhooks SET ${sql(webhook.isActive ? { ...changes, ...fresh } : changes)} WHERE id = ${id}`).count > 0;
+        return (await sql`
+          UPDATE webhooks SET ${sql(webhook.isActive ? { ...changes, ...fresh } : changes)}, next_turn_at = CASE WHEN ${hasPaceOf(webhook)} THEN next_turn_at END WHERE id = ${id}`).count > 0;
       }),
 
     /** Makes the present secret an old one, which signs until `oldUntil` like those before it. False if the endpoint is gone, or has as many old ones that sign as it may have. */
@@ -132,12 +144,12 @@ export function createWebhookStore(sql: Sql) {
         JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
         WHERE w.is_active AND ${maySee(sql)}`,
 
-    /** Takes an endpoint for one process. Undefined while another has it, and for one that must not be sent to now: inactive, paused, or of an owner who may have none or may not see its survey. */
+    /** Takes an endpoint for one process. Undefined while another has it, and for one that must not be sent to now: inactive, paused, far from its next turn, or of an owner who may have none or may not see its survey. */
     lease: async ({ webhookId, holder, nowMs, untilMs }: Lease): Promise<Webhook | undefined> => {
       const now = new Date(nowMs);
       const [row] = await sql<WebhookRow[]>`
         UPDATE webhooks w SET leased_by = ${holder}, leased_until = ${new Date(untilMs)}
-        WHERE id = ${webhookId} AND is_active AND ${mayHear(sql)} AND (paused_until IS NULL OR paused_until <= ${now}) AND (leased_until IS NULL OR leased_until <= ${now} OR leased_by = ${holder})
+        WHERE id = ${webhookId} AND is_active AND ${mayHear(sql)} AND (paused_until IS NULL OR paused_until <= ${now}) AND ${isTurn(now)} AND (leased_until IS NULL OR leased_until <= ${now} OR leased_by = ${holder})
         RETURNING *`;
       return row && webhookOf(row);
     },
@@ -148,8 +160,11 @@ export function createWebhookStore(sql: Sql) {
         UPDATE webhooks w SET leased_until = ${new Date(untilMs)}
         WHERE id = ${webhookId} AND leased_by = ${holder} AND date_trunc('milliseconds', updated_at) = ${asOf} AND is_active AND ${mayHear(sql)}`).count > 0,
 
-    release: async (webhookId: string, holder: string): Promise<void> =>
-      void (await sql`UPDATE webhooks SET leased_by = NULL, leased_until = NULL WHERE id = ${webhookId} AND leased_by = ${holder}`),
+    /** Gives it back with its next turn, which does not count where the pace was changed meanwhile. */
+    release: async ({ webhook, at }: NextTurn, holder: string): Promise<void> =>
+      void (await sql`
+        UPDATE webhooks SET leased_by = NULL, leased_until = NULL, next_turn_at = CASE WHEN ${hasPaceOf(webhook)} THEN ${at}::timestamptz END
+        WHERE id = ${webhook.id} AND leased_by = ${holder}`),
 
     /** Notes the first failure (a time) or a success (null). */
     markFailing: async (webhookId: string, since: Date | null): Promise<void> =>
@@ -171,7 +186,7 @@ export function createWebhookStore(sql: Sql) {
     due: async (now: Date, most: number): Promise<string[]> => {
       const rows = await sql<{ id: string }[]>`
         SELECT w.id FROM webhooks w
-        WHERE w.is_active AND ${mayHear(sql)} AND (w.paused_until IS NULL OR w.paused_until <= ${now}) AND (w.leased_until IS NULL OR w.leased_until <= ${now})
+        WHERE w.is_active AND ${mayHear(sql)} AND (w.paused_until IS NULL OR w.paused_until <= ${now}) AND ${isTurn(now)} AND (w.leased_until IS NULL OR w.leased_until <= ${now})
           AND EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING' AND d.next_attempt_at <= ${now})
         LIMIT ${most}`;
       return rows.map((row) => row.id);
@@ -187,6 +202,9 @@ export function createWebhookStore(sql: Sql) {
     },
   };
 }
+
+/** So long before its next turn an endpoint may be taken: who has it waits for the moment itself. */
+export const soonMs = 1500;
 
 /** Old secrets of an endpoint that sign at once. */
 export const oldSecretsAtMost = 9;
@@ -226,7 +244,7 @@ function webhookOf(row: WebhookRow): Webhook {
   return {
     id: row.id, ownerId: row.owner_id, madeAs: row.made_as, surveyId: row.survey_id, url: row.url, events: row.events, description: row.description,
     isActive: row.is_active, isBatch: row.is_batch, maxPerSecond: row.max_per_second, maxAgeSeconds: row.max_age_seconds, maxWaiting: row.max_waiting, secretSealed: row.secret_sealed,
-    oldSecrets: oldSecretsOf(row), failingSince: row.failing_since, pausedUntil: row.paused_until,
+    oldSecrets: oldSecretsOf(row), failingSince: row.failing_since, pausedUntil: row.paused_until, nextTurnAt: row.next_turn_at,
     disabledAt: row.disabled_at, disabledReason: row.disabled_reason, silence: row.silence ?? null, createdAt: row.created_at, updatedAt: row.updated_at,
   };
 }
