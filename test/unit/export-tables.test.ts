@@ -81,12 +81,29 @@ describe('printed tables', () => {
     assert.deepEqual([decades[0]?.label, decades.length, decades.reduce((sum, { count }) => sum + count, 0)], ['1930–1939', 9, 80]);
   });
 
+  it('name options by their wording, in their author’s order, also where their values look like days', () => {
+    const chosen = (values: readonly string[]) =>
+      printed({ type: 'MULTIPLE_CHOICE', text: 'Which suits you?', options: values.map((value, index) => ({ text: `Choice ${index}`, value })) }, [codes(...values.map(() => 2))], 2 * values.length);
+    const evenings = chosen(['2026-12-02', '2026-12-01']);
+    assert.deepEqual([cellsOf(evenings).map(({ label }) => label), evenings.timeline], [['Choice 0', 'Choice 1'], undefined]);
+    assert.deepEqual(cellsOf(chosen(['4711-00-12', '4711-00-13'])).map(({ label }) => label), ['Choice 0', 'Choice 1'], 'which are no days at all');
+  });
+
   it('name ranges as the interface does, and print small numbers with their digits', () => {
     const table = printed({ type: 'NUMBER', text: 'q' }, [numbers([{ low: 0.001, high: 0.001198, count: 60 }, { low: 0.001198, high: 0.00496, count: 40 }])], 100);
     assert.deepEqual(cellsOf(table).map(({ label }) => label), ['0.001–0.001198', '0.001198–0.00496']);
     assert.deepEqual(table.figures.map(({ name, value, printed: text }) => [name, value, text]), [
       ['Mean', 0.002980125, '0.00298'], ['Median', 0.00298, '0.00298'], ['Standard deviation', 0.0011547, '0.001155'], ['Minimum', 0.001, '0.001'], ['Maximum', 0.00496, '0.00496'],
     ]);
+  });
+
+  it('have the least and the greatest answer as they were given, however long', () => {
+    const extremes = (min: number, max: number) => {
+      const table = printed({ type: 'NUMBER', text: 'q' }, [{ kind: 'number', moments: { count: 2, average: 1, median: 1, standardDeviation: 1, min, max, bins: [] } }], 2);
+      return table.figures.flatMap(({ name, printed: text }) => (name === 'Minimum' || name === 'Maximum' ? [text] : []));
+    };
+    assert.deepEqual(extremes(1_732_212_345_678, Number.MAX_SAFE_INTEGER), ['1732212345678', '9007199254740991']);
+    assert.deepEqual(extremes(0.1 + 0.2, 1_732_212_345_678.5), ['0.3', '1732212345678.5']);
   });
 
   it('have boxes as numbers with one decimal in print, and none where nobody answered', () => {

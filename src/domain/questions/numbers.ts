@@ -47,9 +47,9 @@ export const binKey = (low: number, high: number): string => (low === high ? Str
 
 const digitsShown = 12;
 
-/** Counts by bin. Edges are shown without the noise of their last digits, unless that would give two bins the same name. */
+/** Counts by bin. Edges that are no whole numbers are shown without the noise of their last digits, unless that would give two bins the same name. */
 export function binDistribution(bins: readonly { low: number; high: number; count: number }[]): Record<string, number> {
-  const short = (edge: number) => Number(edge.toPrecision(digitsShown));
+  const short = (edge: number) => (Number.isInteger(edge) ? edge : Number(edge.toPrecision(digitsShown)));
   const named = (edgeOf: (edge: number) => number) => Object.fromEntries(bins.map(({ low, high, count }) => [binKey(edgeOf(low), edgeOf(high)), count]));
   const distribution = named(short);
   const isShort = Object.keys(distribution).length === bins.length && bins.every(({ low, high }) => low === high || short(low) < short(high));

@@ -1,7 +1,7 @@
 const fewestDecimals = 2;
 const significantDigits = 4;
-/** Digits of an answer that are its own; what follows is noise of computing with doubles. */
-const ownDigits = 12;
+/** Digits of a number with a fraction that are its own; what follows is noise of computing with doubles. Whole numbers have none. */
+const ownDigits = 15;
 
 /** A computed number as people read it: at least two decimals, and of small numbers at least four significant digits. */
 export function printedMean(value: number): string {
@@ -11,7 +11,7 @@ export function printedMean(value: number): string {
 }
 
 /** A number that somebody answered, as it is. */
-export const printedAnswer = (value: number): string => String(Number(value.toPrecision(ownDigits)) + 0);
+export const printedAnswer = (value: number): string => String((Number.isInteger(value) ? value : Number(value.toPrecision(ownDigits))) + 0);
 
 /** A score or percentage: one decimal, none where it is nought. */
 export const printedScore = (value: number): string => String(Math.round(value * 10) / 10 + 0);

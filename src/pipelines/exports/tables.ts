@@ -60,7 +60,7 @@ export function tableOf(summary: QuestionSummary, words: TableWords = english): 
   const nested = entries.flatMap(([key, value]) => (typeof value === 'number' ? [] : [{ label: lineLabel(question, key), counts: value }]));
   const isGrid = question.rows.length > 0;
   if (nested.length > 0) return { ...base, heading: isGrid ? 'Answer' : 'Rank', lines: alignedLines(question, nested, isGrid && !takesSeveral ? undefined : answered) };
-  const days = daysIn(entries);
+  const days = isOfDays(question) ? daysIn(entries) : undefined;
   if (days) {
     const timeline = timelineOf(days, keysShown);
     const shown = days.length > keysShown ? timeline : days.map(([label, count]) => ({ label, count })).sort((one, other) => (one.label < other.label ? -1 : 1));
@@ -69,6 +69,9 @@ export function tableOf(summary: QuestionSummary, words: TableWords = english): 
   const cells = entries.flatMap(([key, count]) => (typeof count === 'number' ? [cellOf(answerLabel(question, key, words.Other), count, answered)] : []));
   return { ...base, heading: 'Answer', lines: [{ label: '', cells: withRest(cells, words, answered) }] };
 }
+
+/** Values of options may look like days and are none. */
+const isOfDays = (question: Question): boolean => registry[question.type].exportColumns(question).some(({ cell }) => cell.kind === 'text' && cell.form === 'date');
 
 const cellOf = (label: string, count: number, base: number): TableCell => ({ label, count, percent: base === 0 ? 0 : (count / base) * 100 });
 

@@ -102,6 +102,10 @@ describe('a distribution', () => {
     const close = binsOf(1e9, 1e-5);
     assert.deepEqual(Object.values(statisticOf(question, [moments(close)], 1).distribution), close.map(({ count }) => count));
     assert.deepEqual(statisticOf(question, [moments([{ low: 5, high: 5, count: 2 }])], 2).distribution, { '5': 2 });
+    const long = 1_732_212_345_678;
+    assert.deepEqual(statisticOf(question, [moments([{ low: long, high: long, count: 2 }])], 2).distribution, { '1732212345678': 2 });
+    assert.deepEqual(statisticOf(question, [moments([4, 5].map((digit) => ({ low: 1e12 + digit, high: 1e12 + digit, count: digit })))], 9).distribution, { '1000000000004': 4, '1000000000005': 5 });
+    assert.deepEqual(Object.keys(statisticOf(question, [moments([{ low: long, high: long + 2000, count: 2 }])], 2).distribution), ['1732212345678–1732212347678']);
   });
 
   it('of a grid has every row and column, and the mean place in each row', () => {
