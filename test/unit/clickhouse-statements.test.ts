@@ -6,6 +6,7 @@ import { assetPath } from '../../src/assets.ts';
 import { Problem } from '../../src/errors.ts';
 import { newId } from '../../src/ids.ts';
 import { binEdges } from '../../src/stores/clickhouse/counting/numbers.ts';
+import { collectTexts, textScan } from '../../src/stores/clickhouse/counting/texts.ts';
 import { collectCodes, joinWords } from '../../src/stores/clickhouse/counting/codes.ts';
 import { contestedMoments, covers } from '../../src/stores/clickhouse/counting/contested.ts';
 import { collectHead } from '../../src/stores/clickhouse/counting/head.ts';
@@ -14,7 +15,7 @@ import { double, instant, text, uuid, whole } from '../../src/stores/clickhouse/
 import { dimensionWords } from '../../src/stores/clickhouse/query/dimension.ts';
 import { foundCodes } from '../../src/stores/clickhouse/query/findings.ts';
 import { conditionsOf } from '../../src/stores/clickhouse/query/selection.ts';
-import type { Dimension } from '../../src/domain/questions/contract.ts';
+import type { Dimension, TextKey } from '../../src/domain/questions/contract.ts';
 import { schemaFiles, schemaStatement } from '../../src/stores/clickhouse/migrate.ts';
 
 test('a text in a statement ends nowhere but at its own quote', () => {
@@ -52,6 +53,14 @@ test('a cursor from before they bore the mark of their survey goes on leading wh
 
 test('arbitrary texts are refused as cursors with a validation error', () => {
   fc.assert(fc.property(fc.string({ maxLength: 80 }), (cursor) => assert.throws(() => decodeCursor(surveyId, cursor), (error: unknown) => error instanceof Problem && error.code === 'VALIDATION_ERROR')));
+});
+
+test('only of words, which are cut off, are those that are left out counted: it takes all distinct keys at once', () => {
+  const statementOf = (by: TextKey) => textScan({ slot: 0, presence: 0, by }, (slot) => `c${slot}`).statement('responses WHERE true');
+  for (const by of ['value', 'emailDomain', 'hour', 'mediaType'] as const) assert.doesNotMatch(statementOf(by), /OVER/, by);
+  assert.match(statementOf('words'), /OVER/);
+  assert.deepEqual(collectTexts([[0, 0, 'b', [2]], [0, 0, 'a', [2]]]), { kind: 'text', counts: [{ key: 'a', count: 2 }, { key: 'b', count: 2 }] });
+  assert.deepEqual(collectTexts([[0, 0, 'b', [2, 7, 4]]]), { kind: 'text', counts: [{ key: 'b', count: 2 }], others: { keys: 3, count: 5 } });
 });
 
 test('bins begin at the least value, rise, and are never more than twenty', () => {
