@@ -31,6 +31,7 @@ describe('given names in small letters', () => {
   it('stay words where they do what words do', () => {
     for (const text of [
       'up to mark', 'not up to the mark', 'i want to mark the date', 'they talked to mark the occasion', 'spoke to grant officers', 'my boss will help', 'ask if my boss will.', 'my manager may', 'by the grace of god', 'hi hope you are well', 'dear hope of mine', 'i spoke to hope for more', 'talked with joy in their eyes', 'spoke with faith in us',
+      'our partner grant is due', 'our server curt and rude', 'my coach drew and explained', 'the design speaks to joy.', 'it speaks to hope and to faith',
       'my friend rose to the occasion', 'my boss may, or may not', 'my doctor will, i think',
     ])
       assert.equal(anonymise(text), text);
