@@ -93,7 +93,7 @@ describe('AI providers', () => {
   let tables: Awaited<ReturnType<typeof openAiTables>>;
   const stages = {} as Record<AiProvider, Stage>;
   /** What each provider does next. */
-  const script: Record<AiProvider, Fault[]> = { openai: [], anthropic: [], gemini: [], azure: [] };
+  const script: Record<AiProvider, (Fault | undefined)[]> = { openai: [], anthropic: [], gemini: [], azure: [] };
   const calls: Record<AiProvider, (SeenCall & { at: number })[]> = { openai: [], anthropic: [], gemini: [], azure: [] };
 
   before(async () => {
@@ -257,8 +257,8 @@ describe('AI providers', () => {
         const stage = await setStage(scene, provider);
         const before = await used(stage);
         calls[provider].length = 0;
-        // All of them, and then the one by itself.
-        script[provider] = [trouble.fault(provider), trouble.fault(provider)];
+        // All of them, and after the other two the one by itself.
+        script[provider] = [trouble.fault(provider), undefined, trouble.fault(provider)];
         const reply = await feature.ask(stage);
         assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
         assertConforms(feature.route, reply);
