@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isId } from '../ids.ts';
 
@@ -18,8 +19,8 @@ const partEnding = '.part';
 const staleMs = 3_600_000;
 
 /**
- * Export files in a folder of the data directory. A file is written under a name of its own and renamed when it is whole and on disk:
- * under its real name there is never half a file.
+ * Export files in a folder of the data directory. A file is written under a name of its own and gets its real one when it is whole and on
+ * disk: under that there is never half a file, nor ever another one than the first.
  */
 export function createExportFiles(dataDir: string) {
   const folder = join(dataDir, 'exports');
@@ -27,7 +28,10 @@ export function createExportFiles(dataDir: string) {
   return {
     path,
 
-    /** Writes a whole file; what `fill` throws leaves nothing behind. Replaces a file that was there. */
+    /**
+     * Writes a whole file; what `fill` throws leaves nothing behind. A file that is there stays, and is the one that is told of: another
+     * run may have said of it what it is, or be about to.
+     */
     async write(id: string, fill: (sink: FileSink) => Promise<void>): Promise<StoredFile> {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const part = `${path(id)}.${randomBytes(6).toString('hex')}${partEnding}`;
@@ -44,8 +48,9 @@ export function createExportFiles(dataDir: string) {
         });
         await file.sync();
         await file.close();
-        await rename(part, path(id));
+        const isFirst = await putFirst(part, path(id));
         await syncFolder(folder);
+        if (!isFirst) return await measured(path(id));
       } catch (error) {
         await file.close().catch(() => undefined);
         await rm(part, { force: true });
@@ -71,7 +76,31 @@ export function createExportFiles(dataDir: string) {
 
 export type ExportFiles = ReturnType<typeof createExportFiles>;
 
-/** The rename itself must survive a power cut. */
+/** Gives a file its real name, and says whether nobody had it before. Atomic where the disk knows hard links. */
+async function putFirst(part: string, path: string): Promise<boolean> {
+  try {
+    await link(part, path);
+  } catch {
+    const isThere = await stat(path).then(() => true, () => false);
+    if (!isThere) await rename(part, path);
+    return !isThere;
+  } finally {
+    await rm(part, { force: true });
+  }
+  return true;
+}
+
+async function measured(path: string): Promise<StoredFile> {
+  const hash = createHash('sha256');
+  let fileSize = 0;
+  for await (const bytes of createReadStream(path)) {
+    hash.update(bytes);
+    fileSize += bytes.length;
+  }
+  return { fileSize, sha256: hash.digest('hex') };
+}
+
+/** The name itself must survive a power cut. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

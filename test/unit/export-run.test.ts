@@ -1,64 +1,85 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, describe, it } from 'node:test';
 import { runExport, type RunDeps } from '../../src/pipelines/exports/run.ts';
-import type { ExportRecord, ExportStatus } from '../../src/stores/postgres/exports.ts';
+import { createExportFiles } from '../../src/stores/files.ts';
+import type { ExportRecord, ExportStatus, FinishedFile } from '../../src/stores/postgres/exports.ts';
 import { blankSurvey } from '../support/questions.ts';
 
 const survey = blankSurvey();
 const exportId = '01900000-0000-7000-8000-000000000001';
 
-/** One export's row and file in memory; `whileWriting` happens when a run has begun and not yet ended. */
-function setUp(whileWriting: () => Promise<void> | void) {
-  const row = { status: 'PENDING' as ExportStatus };
-  const files = new Set<string>();
+const dataDir = mkdtempSync(join(tmpdir(), 'export-run-'));
+after(() => rmSync(dataDir, { recursive: true }));
+
+/** One export's row in memory and its file on disk; `whileReading` happens when a run has begun and not yet ended, and gives what it reads. */
+function setUp(whileReading: () => Promise<string> | string) {
+  const row: { status: ExportStatus; file?: FinishedFile } = { status: 'PENDING' };
   const isOpen = () => row.status === 'PENDING' || row.status === 'PROCESSING';
   const record = () => ({ id: exportId, surveyId: survey.id, format: 'CSV', options: { filters: [], labels: 'text' }, surveyVersion: 1, createdAt: new Date(0), status: row.status }) as unknown as ExportRecord;
+  const files = createExportFiles(mkdtempSync(join(dataDir, 'files-')));
   const deps: RunDeps = {
     exports: {
       begin: async () => (isOpen() ? ((row.status = 'PROCESSING'), record()) : undefined),
       find: async () => record(), advance: async () => isOpen(), fail: async () => undefined, definition: async () => ({ ...survey, questions: [...survey.questions] }),
-      complete: async () => {
+      complete: async (_id: string, file: FinishedFile) => {
         const wasOpen = isOpen();
-        if (wasOpen) row.status = 'COMPLETED';
+        if (wasOpen) Object.assign(row, { status: 'COMPLETED', file });
         return wasOpen;
       },
     },
     surveys: { load: async () => survey },
-    rows: { batches: async function* () {}, csvLines: async function* () {} } as unknown as RunDeps['rows'],
+    rows: {
+      batches: async function* () {},
+      csvLines: async function* () {
+        yield { pieces: [Buffer.from(await whileReading())], rows: 1 };
+      },
+    } as unknown as RunDeps['rows'],
     totals: { countSurvey: async () => ({ total: 0 }) } as unknown as RunDeps['totals'],
     ai: { lastTopic: async () => undefined, themes: async () => [] } as unknown as RunDeps['ai'],
     findings: { ofEditions: async () => new Map() } as unknown as RunDeps['findings'],
-    files: {
-      write: async (id: string, fill: (sink: { write(bytes: Uint8Array): Promise<void> }) => Promise<void>) => {
-        await fill({ write: async () => undefined });
-        await whileWriting();
-        files.add(id);
-        return { fileSize: 0, sha256: '' };
-      },
-      remove: async (id: string) => void files.delete(id),
-    } as unknown as RunDeps['files'],
-    now: () => 0, rest: async () => undefined, onProgress: () => undefined,
+    files, now: () => 0, rest: async () => undefined, onProgress: () => undefined,
   };
-  return { deps, row, files };
+  const lying = () => readdirSync(dirname(files.path(exportId)));
+  /** That the row is of the very file that lies there, and nothing lies beside it. */
+  const assertKept = () => {
+    assert.deepEqual([row.status, lying()], ['COMPLETED', [exportId]]);
+    const bytes = readFileSync(files.path(exportId));
+    assert.deepEqual([row.file?.fileSize, row.file?.sha256], [bytes.length, createHash('sha256').update(bytes).digest('hex')]);
+  };
+  return { deps, row, lying, assertKept };
 }
 
 describe('a run of an export', () => {
-  it('leaves the file alone that another run of the same export has finished', async () => {
+  it('leaves the file alone that another run of the same export has finished, though it read something else', async () => {
     let other: Promise<string> | undefined;
-    const { deps, row, files } = setUp(async () => {
-      // The first to write waits for the second, which ends at once.
-      other ??= runExport(deps, exportId);
-      await new Promise((resolve) => setImmediate(resolve));
+    const { deps, assertKept } = setUp(async () => {
+      if (other) return 'what the second run read';
+      await (other = runExport(deps, exportId));
+      return 'what the first run read, which ends last';
     });
     const outcomes = [await runExport(deps, exportId), await other];
-    assert.deepEqual(outcomes.sort(), ['completed', 'not wanted']);
-    assert.equal(row.status, 'COMPLETED');
-    assert.ok(files.has(exportId), 'what the row promises is there');
+    assert.deepEqual(outcomes, ['not wanted', 'completed']);
+    assertKept();
+  });
+
+  it('takes the file that a run left which died before it said so', async () => {
+    let reads = 0;
+    const { deps, assertKept } = setUp(() => 'x'.repeat((reads += 1)));
+    const { complete } = deps.exports;
+    deps.exports.complete = async () => Promise.reject(new Error('no connection'));
+    await assert.rejects(runExport(deps, exportId), /no connection/);
+    deps.exports.complete = complete;
+    assert.equal(await runExport(deps, exportId), 'completed');
+    assertKept();
   });
 
   it('removes its file where nobody wants it any more', async () => {
-    const { deps, row, files } = setUp(() => void (row.status = 'EXPIRED'));
+    const { deps, row, lying } = setUp(() => ((row.status = 'EXPIRED'), ''));
     assert.equal(await runExport(deps, exportId), 'not wanted');
-    assert.equal(files.has(exportId), false);
+    assert.deepEqual(lying(), []);
   });
 });

@@ -68,7 +68,7 @@ export async function runExport(deps: RunDeps, exportId: string): Promise<RunOut
     return 'completed';
   } catch (error) {
     if (!(error instanceof NotWanted)) throw error;
-    // Another run of the same export may have been first: then the file, which is the same to the byte, is what its row promises.
+    // Another run of the same export may have said first that it is done: of the file that lies there, whichever of them wrote it.
     if ((await deps.exports.find(exportId))?.status !== 'COMPLETED') await deps.files.remove(exportId);
     return 'not wanted';
   }
