@@ -1,5 +1,5 @@
 import { readBuriedRow, type BuriedRow } from '../domain/buried-row.ts';
-import type { Shards } from '../stores/redis/shards.ts';
+import type { Shard, Shards } from '../stores/redis/shards.ts';
 import type { Stream } from '../stores/redis/stream.ts';
 
 export interface BuriedLetter {
@@ -9,25 +9,34 @@ export interface BuriedLetter {
 
 export interface BuriedLettersDeps {
   stream: Pick<Stream, 'deadLetters' | 'dropLetters'>;
-  shards: Pick<Shards, 'of'>;
+  shards: Pick<Shards, 'of' | 'all'>;
 }
+
+type Wanted = (row: BuriedRow) => boolean;
 
 const readAtOnce = 200;
 
 /** Accepted responses that could not be stored, survey by survey: what is erased must not lie among them either. */
 export function createBuriedLetters({ stream, shards }: BuriedLettersDeps) {
-  return {
-    async of(surveyId: string): Promise<BuriedLetter[]> {
-      const found: BuriedLetter[] = [];
-      for (let after: string | undefined; ; ) {
-        const letters = await stream.deadLetters(shards.of(surveyId), { count: readAtOnce, after });
-        for (const { id, rows } of letters) {
-          const row = readBuriedRow(rows);
-          if (row.surveyId === surveyId) found.push({ id, row });
-        }
-        after = letters.at(-1)?.id;
-        if (letters.length < readAtOnce) return found;
+  const lyingIn = async (shard: Shard, isWanted: Wanted): Promise<BuriedLetter[]> => {
+    const found: BuriedLetter[] = [];
+    for (let after: string | undefined; ; ) {
+      const letters = await stream.deadLetters(shard, { count: readAtOnce, after });
+      for (const { id, rows } of letters) {
+        const row = readBuriedRow(rows);
+        if (isWanted(row)) found.push({ id, row });
       }
+      after = letters.at(-1)?.id;
+      if (letters.length < readAtOnce) return found;
+    }
+  };
+  return {
+    of: (surveyId: string): Promise<BuriedLetter[]> => lyingIn(shards.of(surveyId), (row) => row.surveyId === surveyId),
+    /** Those of all surveys that are wanted: whoever asks for many surveys reads them once. */
+    async among(isWanted: Wanted): Promise<BuriedLetter[]> {
+      const found: BuriedLetter[] = [];
+      for (const shard of shards.all) found.push(...(await lyingIn(shard, isWanted)));
+      return found;
     },
     drop: (surveyId: string, letters: readonly BuriedLetter[]): Promise<void> => stream.dropLetters(shards.of(surveyId), letters.map(({ id }) => id)),
   };

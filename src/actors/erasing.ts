@@ -1,4 +1,4 @@
-import { mayNameRespondent } from '../domain/buried-row.ts';
+import { mayNameRespondent, type BuriedRow } from '../domain/buried-row.ts';
 import { encodeTombstone } from '../domain/response-row.ts';
 import { isOwnResponseId } from '../ids.ts';
 import type { Doom, DoomedResponse } from '../stores/clickhouse/erasure.ts';
@@ -11,7 +11,7 @@ import type { RetentionRule } from '../stores/postgres/retention.ts';
 import type { UploadRows } from '../stores/postgres/uploads.ts';
 import type { Intake } from '../stores/redis/intake.ts';
 import type { Uploads } from '../stores/uploads.ts';
-import type { BuriedLetters } from './buried-letters.ts';
+import type { BuriedLetter, BuriedLetters } from './buried-letters.ts';
 import type { Reading } from './reading.ts';
 
 export interface ErasingDeps {
@@ -35,6 +35,8 @@ interface EraseOptions {
   pauseMs: number;
   /** What becomes of files that show them: called before and after each batch, since files may be asked for meanwhile. */
   conceal(concerned: Concerned): Promise<void>;
+  /** Of what could not be stored, that which the reason holds for. */
+  buried(): Promise<readonly BuriedLetter[]>;
   /** Told of every batch that is gone. */
   tally?(gone: number): void;
 }
@@ -92,22 +94,36 @@ export function createErasing(deps: ErasingDeps) {
   };
 
   /** Ends those too that could not be stored: their tombstones outlive them, should one be put back in this moment. */
-  const eraseBuried = async (surveyId: string, doom: Doom): Promise<number> => {
-    const doomed = (await deps.buried.of(surveyId)).filter(({ row }) => ('respondent' in doom ? mayNameRespondent(row, doom.respondent) : row.head !== undefined && row.head.submittedAtMs < doom.before.getTime()));
+  const eraseBuried = async (surveyId: string, doomed: readonly BuriedLetter[]): Promise<number> => {
     const gone = await removeAll(doomed.flatMap(({ row: { head } }) => head ?? []));
     await deps.buried.drop(surveyId, doomed);
     return gone;
   };
 
-  const erase = async (surveyId: string, doom: Doom, { most, pauseMs, conceal, tally = () => undefined }: EraseOptions): Promise<{ removed: number; isFinished: boolean }> => {
+  /** By survey. All at once: with a rule for every survey each of them would otherwise read what lies there of all. */
+  const expiredLetters = async (rules: readonly { surveyId: string; before: Date }[]): Promise<Map<string, BuriedLetter[]>> => {
+    const expired = new Map<string, BuriedLetter[]>();
+    if (rules.length === 0) return expired;
+    const ends = new Map(rules.map(({ surveyId, before }) => [surveyId, before.getTime()]));
+    const isExpired = ({ surveyId, head }: BuriedRow) => head !== undefined && head.submittedAtMs < (ends.get(surveyId ?? '') ?? 0);
+    for (const letter of await deps.buried.among(isExpired)) {
+      const surveyId = letter.row.surveyId ?? '';
+      const others = expired.get(surveyId);
+      if (others) others.push(letter);
+      else expired.set(surveyId, [letter]);
+    }
+    return expired;
+  };
+
+  const erase = async (surveyId: string, doom: Doom, { most, pauseMs, conceal, buried, tally = () => undefined }: EraseOptions): Promise<{ removed: number; isFinished: boolean }> => {
     for (let removed = 0; ; ) {
       // What was accepted, and deleted, before now is to be seen.
       await deps.reading.settled(surveyId);
       const doomed = await deps.responses.doomed(surveyId, doom, batch);
       if (doomed.length === 0) {
-        const buried = await eraseBuried(surveyId, doom);
-        tally(buried);
-        return { removed: removed + buried, isFinished: true };
+        const unburied = await eraseBuried(surveyId, await buried());
+        tally(unburied);
+        return { removed: removed + unburied, isFinished: true };
       }
       if (removed >= most) return { removed, isFinished: false };
       const gone = await concealed(concernedBy(surveyId, doomed), conceal, () => removeAll(doomed));
@@ -128,17 +144,21 @@ export function createErasing(deps: ErasingDeps) {
 
     /** Erases one respondent's responses, with the export files that may show them. Not finished: there are more than is done at once. */
     eraseRespondent: (surveyId: string, respondent: string): Promise<{ removed: number; isFinished: boolean }> =>
-      erase(surveyId, { respondent }, { most: respondentAtMost, pauseMs: 0, conceal: withdraw }),
+      erase(surveyId, { respondent }, {
+        most: respondentAtMost, pauseMs: 0, conceal: withdraw,
+        buried: async () => (await deps.buried.of(surveyId)).filter(({ row }) => mayNameRespondent(row, respondent)),
+      }),
 
     /** Deletes the responses whose time is over (export files that may show them expire within a day), and notes in the audit how many of which survey; gives how many of all. */
     async eraseExpired(): Promise<number> {
       let removed = 0;
-      for (const { surveyId, days } of await deps.rules(new Date(deps.now()))) {
-        const before = new Date(deps.now() - days * dayMs);
+      const rules = (await deps.rules(new Date(deps.now()))).map(({ surveyId, days }) => ({ surveyId, days, before: new Date(deps.now() - days * dayMs) }));
+      const buried = await expiredLetters(rules);
+      for (const { surveyId, days, before } of rules) {
         const conceal = (concerned: Concerned) => deps.exports.shorten(concerned, new Date(deps.now() + filesKeptMs));
         let erased = 0;
         try {
-          await erase(surveyId, { before }, { most: Number.POSITIVE_INFINITY, pauseMs: breathMs, conceal, tally: (gone) => void (erased += gone) });
+          await erase(surveyId, { before }, { most: Number.POSITIVE_INFINITY, pauseMs: breathMs, conceal, buried: async () => buried.get(surveyId) ?? [], tally: (gone) => void (erased += gone) });
         } finally {
           // A run that broke off has erased all the same.
           if (erased > 0) await deps.audit.record({ actor: null, action: 'responses.expired', objectKind: 'survey', objectId: surveyId, details: { erased, retentionDays: days, before: before.toISOString() } });
