@@ -56,17 +56,17 @@ describe('a Redis of the operator’s own', () => {
     await logsOfStart({ REDIS_URL: url, INTAKE_SHARDS: '3' });
     for (const shards of ['2', '4']) {
       const { code, said } = await runToExit({ env: { ...env, INTAKE_SHARDS: shards } });
-      assert.deepEqual([code, said], [1, `survey-service cannot start: INTAKE_SHARDS is ${shards}, but this intake was begun with 3: set INTAKE_SHARDS=3. Another number needs an empty intake (a REDIS_URL or DATA_DIR of its own), as the README says\n`]);
+      assert.deepEqual([code, said], [1, `survey-service cannot start: INTAKE_SHARDS is ${shards}, but this intake was begun with 3: set INTAKE_SHARDS=3. Another number needs an empty intake (a REDIS_URL or DATA_DIR of its own), as the README says; if it never was 3, stop all processes and remove the key intake:shards\n`]);
     }
   });
 
-  it('of before the number of shards was noted is known by its streams', async () => {
+  it('of before the number of shards was noted is known by what waits in its streams', async () => {
     const url = await emptyDatabase();
     const own = new Redis(url);
     await own.xadd('{s4}:stream', '*', 'n', 0, 'codes', 0, 'surveys', '', 'filled', '', 'rows', '');
     await own.quit();
     const { code, said } = await runToExit({ env: { ...sharedStoreUrls(), REDIS_URL: url } });
     assert.equal(code, 1);
-    assert.match(said, /INTAKE_SHARDS is 2, but this intake was begun with 5: set INTAKE_SHARDS=5/);
+    assert.match(said, /INTAKE_SHARDS is 2, but \{s4\}:stream of this intake holds responses that are not stored yet: set INTAKE_SHARDS=5/);
   });
 });

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Log } from '../../log.ts';
 import { SettingsError } from '../../settings.ts';
 import { createShards } from './shards.ts';
+import { createStream } from './stream.ts';
 
 /** How a server runs that keeps every submission whose acceptance it has confirmed. */
 export const intakeConfiguration: Readonly<Record<string, string>> = {
@@ -21,7 +22,7 @@ export interface IntakeCheckOptions {
 /** Looks at the intake's server before anything is accepted into it. Throws a SettingsError that says what to change. */
 export async function checkIntake(redis: Redis, { shards, mayLose, log }: IntakeCheckOptions): Promise<void> {
   await checkDurability(redis, mayLose, log);
-  await noteShards(redis, shards);
+  await noteShards(redis, shards, log);
 }
 
 async function checkDurability(redis: Redis, mayLose: boolean, log: Log): Promise<void> {
@@ -45,7 +46,8 @@ async function configurationOf(redis: Redis): Promise<Map<string, string>> {
   const info = await redis.info().catch(nothingIfRefused);
   const figure = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info ?? '')?.[1];
   const [log, policy] = [figure('aof_enabled'), figure('maxmemory_policy')];
-  if (!found.has('appendonly') && log !== undefined) found.set('appendonly', log === '1' ? 'yes' : 'no');
+  // Without such a file a server may be durable by a log of its own: only its configuration says that it is meant to lose what it holds.
+  if (!found.has('appendonly') && log === '1') found.set('appendonly', 'yes');
   if (!found.has('maxmemory-policy') && policy !== undefined) found.set('maxmemory-policy', policy);
   return found;
 }
@@ -61,19 +63,30 @@ const shardsAtMost = 64;
 
 /**
  * A survey's shard follows from how many there are: with another number what waits in the streams would never be stored, and counts and
- * keys would be looked for where they are not. The first start notes it.
+ * keys would be looked for where they are not. The first start whose number can be right notes it.
  */
-async function noteShards(redis: Redis, shards: number): Promise<void> {
-  await redis.setnx(shardsKey, Math.max(shards, await shardsInUse(redis)));
+async function noteShards(redis: Redis, shards: number, log: Log): Promise<void> {
+  if ((await redis.exists(shardsKey)) === 0) {
+    await checkStreams(redis, shards, log);
+    await redis.setnx(shardsKey, shards);
+  }
   const noted = Number(await redis.get(shardsKey));
   if (noted === shards) return;
   throw new SettingsError(
-    `INTAKE_SHARDS is ${shards}, but this intake was begun with ${noted}: set INTAKE_SHARDS=${noted}. Another number needs an empty intake (a REDIS_URL or DATA_DIR of its own), as the README says`,
+    `INTAKE_SHARDS is ${shards}, but this intake was begun with ${noted}: set INTAKE_SHARDS=${noted}. Another number needs an empty intake (a REDIS_URL or DATA_DIR of its own), as the README says; if it never was ${noted}, stop all processes and remove the key ${shardsKey}`,
   );
 }
 
-/** Of an intake that is older than the note: at least as many as it has streams. */
-async function shardsInUse(redis: Redis): Promise<number> {
-  const present = await Promise.all(createShards(shardsAtMost).all.map(({ stream }) => redis.exists(stream)));
-  return present.lastIndexOf(1) + 1;
+/** An intake that is older than the note may have had more shards once: their streams stay as keys, and hold nobody up when all is stored. */
+async function checkStreams(redis: Redis, shards: number, log: Log): Promise<void> {
+  const { state } = createStream(redis);
+  const { all } = createShards(shardsAtMost);
+  const beyond = await Promise.all(all.slice(shards).map(async (shard) => ({ shard, isThere: (await redis.exists(shard.stream)) === 1, isWaiting: (await state(shard)).oldestMs !== undefined })));
+  const left = beyond.findLast(({ isWaiting }) => isWaiting)?.shard;
+  if (left)
+    throw new SettingsError(
+      `INTAKE_SHARDS is ${shards}, but ${left.stream} of this intake holds responses that are not stored yet: set INTAKE_SHARDS=${left.index + 1}, or remove that key if they may be lost`,
+    );
+  const last = beyond.findLast(({ isThere }) => isThere)?.shard;
+  if (last) log.warn({ shards }, `this intake has had ${last.index + 1} shards or more once; if that was so until now, stop all processes, remove the key ${shardsKey}, and set INTAKE_SHARDS as it was`);
 }

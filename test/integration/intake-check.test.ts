@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import type { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { createLog } from '../../src/log.ts';
+import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
+import { checkIntake } from '../../src/stores/redis/intake-check.ts';
+import { sharedStores } from '../support/stores.ts';
+
+/** What a log was told, as JSON lines. */
+function written() {
+  const lines: string[] = [];
+  const log = pino({}, new Writable({ write: (line, _, done) => (lines.push(String(line)), done()) }));
+  return { log, warnings: () => lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 40) };
+}
+
+describe('the number of shards of an intake that is older than its note', () => {
+  let redis: Redis;
+  before(async () => {
+    redis = createIntakeRedis(new URL('/12', (await sharedStores()).redisUrl).href, createLog('silent'));
+    await redis.connect();
+  });
+  beforeEach(() => redis.flushdb());
+  after(async () => {
+    await redis.flushdb();
+    await redis.quit();
+  });
+
+  const entry = (shard: number) => redis.xadd(`{s${shard}}:stream`, '*', 'n', 0, 'codes', 0, 'surveys', '', 'filled', '', 'rows', '');
+  const stored = async (shard: number) => redis.set(`{s${shard}}:acked`, String(await entry(shard)));
+  const start = async (shards: number) => {
+    const { log, warnings } = written();
+    await checkIntake(redis, { shards, mayLose: false, log });
+    return warnings();
+  };
+
+  it('may be smaller than that of its streams where all that the others hold is stored, which is told', async () => {
+    for (const shard of [0, 1, 2, 3]) await stored(shard);
+    await entry(0);
+    const [warning, ...more] = await start(2);
+    assert.match(warning.msg, /has had 4 .*intake:shards/);
+    assert.deepEqual([await redis.get('intake:shards'), more.length], ['2', 0]);
+    assert.deepEqual(await start(2), [], 'once');
+  });
+
+  it('is refused while others hold what is not stored, and then nothing is noted', async () => {
+    await stored(3);
+    await entry(3);
+    await assert.rejects(start(2), /INTAKE_SHARDS is 2, .*\{s3\}:stream.*set INTAKE_SHARDS=4/);
+    assert.equal(await redis.get('intake:shards'), null);
+    assert.deepEqual(await start(4), []);
+    assert.equal(await redis.get('intake:shards'), '4');
+  });
+
+  it('can be corrected, as the refusal says, where a wrong one was noted', async () => {
+    await stored(1);
+    await start(8);
+    await assert.rejects(start(2), /begun with 8: .*remove the key intake:shards/);
+    await redis.del('intake:shards');
+    await start(2);
+    assert.equal(await redis.get('intake:shards'), '2');
+  });
+});
+
+describe('a server that keeps its configuration to itself', () => {
+  /** One that only answers INFO. */
+  const silent = (info: string) =>
+    ({
+      call: async () => { throw Object.assign(new Error('ERR unknown command'), { name: 'ReplyError' }); },
+      info: async () => info, defineCommand: () => undefined, shardState: async () => [0, 0, ''], exists: async () => 0, setnx: async () => 1, get: async () => '2',
+    }) as unknown as Redis;
+
+  it('is used although it has no append-only file, since it may be durable without one, with a warning', async () => {
+    const { log, warnings } = written();
+    await checkIntake(silent('aof_enabled:0\r\nmaxmemory_policy:noeviction\r\n'), { shards: 2, mayLose: false, log });
+    const [warning] = warnings();
+    assert.deepEqual(warning.unknown, ['appendonly', 'appendfsync', 'no-appendfsync-on-rewrite']);
+    assert.match(warning.msg, /does not tell how it is configured/);
+  });
+
+  it('is refused where it would throw away what was accepted', async () => {
+    await assert.rejects(checkIntake(silent('aof_enabled:1\r\nmaxmemory_policy:allkeys-lru\r\n'), { shards: 2, mayLose: false, log: createLog('silent') }), /maxmemory-policy is allkeys-lru/);
+  });
+});
