@@ -1,4 +1,5 @@
 import type { Audit, AuditRecord } from '../stores/postgres/audit.ts';
+import { statusNow } from './present.ts';
 import type { Call, Outcome, Route } from './route.ts';
 
 type Recorded = Pick<AuditRecord, 'objectId'> & Partial<Pick<AuditRecord, 'details'>>;
@@ -14,9 +15,10 @@ const byParam = (name: string): Deed['read'] => (call) => ({ objectId: call.para
 const changed = (name: string): Deed['read'] => (call, data) => ({ objectId: call.params[name] ?? '', details: { fields: fieldsOf(call.body), ...moved(call, data) } });
 const inSurvey = (name: string): Deed['read'] => (call) => ({ objectId: call.params[name] ?? '', details: { surveyId: call.survey.id } });
 
-/** The one value that says what happened to a survey, and is nobody's wording. */
+/** The one value that says what happened to a survey, and is nobody's wording. That its time was over by now, though its row did not say so yet, is no deed. */
 function moved({ survey }: Call, { status }: Record<string, unknown>): { status?: { from: unknown; to: unknown } } {
-  return status === survey.status ? {} : { status: { from: survey.status, to: status } };
+  const from = statusNow(survey, Date.now());
+  return status === from ? {} : { status: { from, to: status } };
 }
 
 /** What is recorded of calls by the table of routes itself; other handlers record for themselves, as they know more than the call says. */
@@ -25,7 +27,7 @@ export const deeds: Readonly<Record<string, Deed>> = {
   'PUT /surveys/{id}': { action: 'survey.changed', objectKind: 'survey', read: changed('id') },
   'DELETE /surveys/{id}': { action: 'survey.deleted', objectKind: 'survey', read: byParam('id') },
   'POST /surveys/{id}/publish': { action: 'survey.published', objectKind: 'survey', read: (call, data) => ({ objectId: call.params['id'] ?? '', details: { ...moved(call, data) } }) },
-  'POST /surveys/{id}/duplicate': { action: 'survey.duplicated', objectKind: 'survey', read: (call, data) => ({ objectId: String(data['id']), details: { from: call.params['id'] } }) },
+  'POST /surveys/{id}/duplicate': { action: 'survey.duplicated', objectKind: 'survey', read: (call, data) => ({ objectId: String(data['id']), details: { from: call.params['id'], surveyId: call.params['id'] } }) },
   'POST /surveys/{id}/rotate-token': { action: 'survey.token-rotated', objectKind: 'survey', read: byParam('id') },
   'PUT /surveys/{id}/owner': {
     action: 'survey.handed-over', objectKind: 'survey',
@@ -76,7 +78,7 @@ export function withAudit(routes: readonly Route[], audit: Pick<Audit, 'record'>
       if (!isDeed(outcome)) return outcome;
       const recorded = read(call, outcome.kind === 'json' ? (outcome.data as Record<string, unknown>) : {});
       if (!recorded) return outcome;
-      const details = { ...recorded.details, ...rangeOf(outcome), ...(deed === aiDeed && { call: `${entry.method} ${entry.path}` }) };
+      const details = { ...recorded.details, ...surveyOf(outcome), ...rangeOf(outcome), ...(deed === aiDeed && { call: `${entry.method} ${entry.path}` }) };
       await audit.record({ actor: call.principal, action, objectKind, ...recorded, details });
       return outcome;
     };
@@ -86,6 +88,8 @@ export function withAudit(routes: readonly Route[], audit: Pick<Audit, 'record'>
 
 /** The news that nothing has changed is no deed. A part of a file is one: who asks for all parts has the file. */
 const isDeed = (outcome: Outcome): boolean => outcome.kind === 'json' || outcome.kind === 'stream';
+
+const surveyOf = (outcome: Outcome): { surveyId?: string } => (outcome.kind === 'json' && outcome.surveyId !== undefined ? { surveyId: outcome.surveyId } : {});
 
 function rangeOf(outcome: Outcome): { range?: string } {
   const range = outcome.kind === 'stream' && outcome.status === 206 ? outcome.headers.find(([name]) => name === 'content-range') : undefined;

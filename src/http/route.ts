@@ -35,7 +35,11 @@ export interface Pagination {
 
 /** What a handler gives back. */
 export type Outcome =
-  | { kind: 'json'; status: number; data: unknown; pagination?: Pagination; headers?: readonly (readonly [string, string])[] }
+  | {
+      kind: 'json'; status: number; data: unknown; pagination?: Pagination; headers?: readonly (readonly [string, string])[];
+      /** The survey that the deed concerns, where the path does not say so: for the audit, the caller is not told. */
+      surveyId?: string;
+    }
   | { kind: 'text'; status: number; text: string; mediaType: string; headers?: readonly (readonly [string, string])[] }
   | { kind: 'stream'; status: number; headers: readonly (readonly [string, string])[]; source: AsyncIterable<Uint8Array>; totalBytes?: number }
   /** server-sent events: the body stays open in the hands of `begin` */
@@ -47,6 +51,9 @@ export const ok = (data: unknown): Outcome => ({ kind: 'json', status: 200, data
 export const created = (data: unknown): Outcome => ({ kind: 'json', status: 201, data });
 export const accepted = (data: unknown): Outcome => ({ kind: 'json', status: 202, data });
 export const page = (data: unknown, pagination: Pagination): Outcome => ({ kind: 'json', status: 200, data, pagination });
+
+/** The same, of a deed that concerns this survey; null: of none, or of all. */
+export const concerning = (surveyId: string | null | undefined, outcome: Outcome): Outcome => (outcome.kind === 'json' && surveyId ? { ...outcome, surveyId } : outcome);
 
 export interface Call<Body = unknown, Query = unknown> {
   params: Readonly<Record<string, string>>;

@@ -157,6 +157,8 @@ describe('analyses of open answers', () => {
     const job = await admin.get(`/ai/jobs/${jobId}`);
     assert.deepEqual([job.status, job.result, job.error], ['RUNNING', null, null]);
     assert.equal((await admin.remove(`/ai/jobs/${jobId}`)).status, 'CANCELLED');
+    const [told] = await admin.get(`/audit?surveyId=${id}&action=ai.used`);
+    assert.deepEqual([told.objectId, told.details.call], [jobId, 'DELETE /ai/jobs/{jobId}']);
     const calls = ai.calls.length;
     const again = await eventually(async () => {
       const reply = await analyse(id, { analysisType: 'sentiment' });

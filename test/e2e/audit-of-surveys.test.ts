@@ -6,7 +6,7 @@ import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 
 let admin: Client;
-aroundService((served) => ({ admin } = served));
+aroundService((served) => ({ admin } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
 
 interface Entry {
   action: string;
@@ -41,6 +41,39 @@ describe('the audit of a survey', () => {
     assert.equal(downloads.length, 1);
     assert.deepEqual(await entriesOf(randomUUID()), []);
     assert.equal((await admin.call('GET', '/audit?surveyId=one')).status, 400);
+  });
+
+  it('holds what was done to its webhooks and their deliveries, also to one that comes from another survey or goes there, and what was made of it', async () => {
+    const [one, other] = [await admin.create('/surveys', { title: 'One' }), await admin.create('/surveys', { title: 'Other' })];
+    const hook = await admin.create('/webhooks', { url: 'http://127.0.0.1:9/', events: ['survey.published'], surveyId: one.id });
+    await admin.put(`/webhooks/${hook.id}`, { url: 'http://127.0.0.1:9/elsewhere' });
+    await admin.post(`/webhooks/${hook.id}/rotate-secret`);
+    const delivery = await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
+    await admin.expect(202, 'POST', `/webhooks/${hook.id}/deliveries/${delivery.id}/redeliver`);
+    await admin.expect(202, 'POST', `/webhooks/${hook.id}/replay`, { since: '2020-01-01T00:00:00Z', until: '2020-01-02T00:00:00Z' });
+    await admin.put(`/webhooks/${hook.id}`, { surveyId: other.id });
+    await admin.remove(`/webhooks/${hook.id}`);
+    const copy = await admin.create(`/surveys/${one.id}/duplicate`, {});
+    const actionsOf = async (surveyId: string) => (await entriesOf(surveyId)).map(({ action }) => action);
+    assert.deepEqual(await actionsOf(one.id), [
+      'survey.duplicated', 'webhook.changed', 'webhook.replayed', 'webhook.redelivered', 'webhook.tested', 'webhook.secret-rotated', 'webhook.changed', 'webhook.created', 'survey.created',
+    ]);
+    assert.deepEqual(await actionsOf(other.id), ['webhook.deleted', 'webhook.changed', 'survey.created']);
+    assert.deepEqual(await actionsOf(copy.id), ['survey.duplicated']);
+  });
+
+  it('finds what an endpoint for all surveys was made to send again of it', async () => {
+    const hook = await admin.create('/webhooks', { url: 'http://127.0.0.1:9/', events: ['survey.published'] });
+    const survey = await admin.create('/surveys', { title: 'Of many' });
+    await admin.post(`/surveys/${survey.id}/publish`);
+    const [delivery] = await eventually(async () => {
+      const deliveries = await admin.get(`/webhooks/${hook.id}/deliveries`);
+      assert.equal(deliveries.length, 1);
+      return deliveries;
+    });
+    await admin.expect(202, 'POST', `/webhooks/${hook.id}/deliveries/${delivery.id}/redeliver`);
+    assert.deepEqual((await entriesOf(survey.id)).map(({ action }) => action), ['webhook.redelivered', 'survey.published', 'survey.created']);
+    await admin.remove(`/webhooks/${hook.id}`);
   });
 
   it('says when the service itself closed it, once, and why', async () => {

@@ -52,11 +52,25 @@ describe('the audit of calls', () => {
         handle: async () => (isRefused ? Promise.reject(new Error('refused')) : ok({ id: 's', status: 'PAUSED' })),
       }),
     ], { record: async (record) => void records.push(record) });
-    const call = { params: { id: 's' }, body: { title: 'a secret', status: 'PAUSED' }, survey: { id: 's', status: 'ACTIVE' }, principal } as unknown as Call<never, never>;
+    const call = { params: { id: 's' }, body: { title: 'a secret', status: 'PAUSED' }, survey: { id: 's', status: 'ACTIVE', endsAt: null }, principal } as unknown as Call<never, never>;
     await put?.handle(call);
     isRefused = true;
     await assert.rejects(async () => put?.handle(call));
     assert.deepEqual(records, [{ actor: principal, action: 'survey.changed', objectKind: 'survey', objectId: 's', details: { fields: ['title', 'status'], status: { from: 'ACTIVE', to: 'PAUSED' } } }]);
+  });
+
+  it('says that a call has changed the status only where it was the call, not where the time of the survey was over', async () => {
+    const records: unknown[] = [];
+    const [put] = withAudit([
+      route({
+        method: 'PUT', path: '/surveys/{id}', tag: 'Surveys', summary: 'x', access: { kind: 'user' }, limit: 'api', reply: z.object({}), replyStatus: 200, handle: async ({ body }) => ok({ id: 's', ...(body as object) }),
+      }),
+    ], { record: async ({ details }) => void records.push(details) });
+    const over = { id: 's', status: 'ACTIVE', endsAt: new Date(Date.now() - 1) };
+    const call = (body: object) => put?.handle({ params: { id: 's' }, body, survey: over, principal: { userId: 'u', keyId: null } } as unknown as Call<never, never>);
+    await call({ status: 'CLOSED' });
+    await call({ status: 'ACTIVE' });
+    assert.deepEqual(records, [{ fields: ['status'] }, { fields: ['status'], status: { from: 'CLOSED', to: 'ACTIVE' } }]);
   });
 
   it('names the survey whose answers an AI provider was sent', async () => {

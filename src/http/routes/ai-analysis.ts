@@ -11,7 +11,7 @@ import { answered } from '../ai-waiting.ts';
 import type { SurveyAccess } from '../dispatch.ts';
 import type { Principal } from '../principal.ts';
 import { pageFields } from '../query.ts';
-import { ok, route, type Outcome, type Route } from '../route.ts';
+import { concerning, ok, route, type Outcome, type Route } from '../route.ts';
 import { presentGenerated } from './ai-generation.ts';
 import { acceptedJobSchema, analysisSchema, jobSchema, providerSchema } from '../schemas/ai.ts';
 
@@ -80,7 +80,7 @@ function cancelRoute(deps: AiAnalysisRoutesDeps): Route {
       await deps.store.cancel(job.id);
       const after = await deps.store.find(job.id);
       if (!after) throw notFound('job');
-      return ok(present(after, null));
+      return concerning(job.surveyId, ok(present(after, null)));
     },
   });
 }

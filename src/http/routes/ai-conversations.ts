@@ -12,7 +12,7 @@ import type { ConversationStore, StoredConversation } from '../../stores/postgre
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { presentSurveyWithQuestions } from '../present.ts';
 import type { Principal } from '../principal.ts';
-import { created, ok, route, type Route } from '../route.ts';
+import { concerning, created, ok, route, type Route } from '../route.ts';
 import { conversationSchema, providerSchema } from '../schemas/ai.ts';
 import { surveyWithQuestionsSchema } from '../schemas/surveys.ts';
 
@@ -96,7 +96,7 @@ function saveRoute(deps: AiConversationRoutesDeps): Route {
         throw error;
       }
       await actors.adopt(survey);
-      return created(presentSurveyWithQuestions(survey, { responseCount: 0, nowMs: now(), isTokenShown: true }));
+      return concerning(surveyId, created(presentSurveyWithQuestions(survey, { responseCount: 0, nowMs: now(), isTokenShown: true })));
     },
   });
 }

@@ -15,7 +15,7 @@ const auditQuery = z.strictObject({
   action: auditActionSchema.optional().describe('Only deeds of this kind'),
   objectKind: auditObjectKindSchema.optional().describe('Only deeds to objects of this kind'),
   objectId: z.string().min(1).max(200).optional().describe('Only deeds to the object itself: of a survey neither those to its questions and responses nor those to its files, which `surveyId` finds'),
-  surveyId: z.string().refine(isId, 'must be an id').optional().describe('Only what was done to this survey and to all that is in it: questions, translations, responses, files, uploads, webhooks and analyses by AI. Surveys that were deleted can be asked for too'),
+  surveyId: z.string().refine(isId, 'must be an id').optional().describe('Only what was done to this survey and to all that is in it: questions, translations, responses, files, uploads, analyses by AI and webhooks, but for those of webhooks for all surveys. A duplicate is found with the source too. Surveys that were deleted can be asked for too'),
 });
 
 export function auditRoutes({ audit }: AuditRoutesDeps): Route[] {

@@ -4,7 +4,7 @@ import type { JobSender } from '../../pipelines/queues.ts';
 import type { Delivery, DeliveryStore } from '../../stores/postgres/webhook-deliveries.ts';
 import type { Webhook, WebhookStore } from '../../stores/postgres/webhooks.ts';
 import { momentField, pageFields } from '../query.ts';
-import { accepted, page, route, type Route } from '../route.ts';
+import { accepted, concerning, page, route, type Route } from '../route.ts';
 import { deliverySchema, replaySchema, webhookEventSchema } from '../schemas/webhooks.ts';
 import { isSending, webhookOf } from './webhooks.ts';
 
@@ -39,7 +39,7 @@ function testRoute({ webhooks, deliveries, jobs, now, newId }: WebhookDeliveryRo
       const data = { ...sampleOf(event, { surveyId: webhook.surveyId ?? newId(), responseId: newId(), at: at.toISOString() }), test: true };
       await deliveries.add([{ id, webhookId: webhook.id, event, eventKey: `test:${id}`, occurredAt: at, data, nextAttemptAt: at, createdAt: at }]);
       hint(jobs, webhook.id);
-      return accepted(presentDelivery(await found(deliveries.find(webhook.id, id)), webhook));
+      return concerning(webhook.surveyId, accepted(presentDelivery(await found(deliveries.find(webhook.id, id)), webhook)));
     },
   });
 }
@@ -67,7 +67,7 @@ function redeliverRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRout
       assertActive(webhook);
       const delivery = await found(deliveries.again(webhook.id, call.params['deliveryId'] ?? '', new Date(now())));
       hint(jobs, webhook.id);
-      return accepted(presentDelivery(delivery, webhook));
+      return concerning(webhook.surveyId ?? surveyOf(delivery), accepted(presentDelivery(delivery, webhook)));
     },
   });
 }
@@ -83,7 +83,7 @@ function replayRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRoutesD
       const { since, until, status } = call.body;
       const count = await deliveries.replay(webhook.id, { since, until, status, now: new Date(now()) });
       hint(jobs, webhook.id);
-      return accepted({ webhookId: webhook.id, since: since.toISOString(), until: until.toISOString(), deliveries: count });
+      return concerning(webhook.surveyId, accepted({ webhookId: webhook.id, since: since.toISOString(), until: until.toISOString(), deliveries: count }));
     },
   });
 }
@@ -112,6 +112,9 @@ function sampleOf(event: WebhookEvent, { surveyId, responseId, at }: { surveyId:
       return { surveyId, quota: 1, responseCount: 1, reachedAt: at };
   }
 }
+
+/** That of a test event is made up. */
+const surveyOf = ({ data }: Delivery): string | null => (typeof data['surveyId'] === 'string' && data['test'] !== true ? data['surveyId'] : null);
 
 /** An endpoint that has asked to be left alone for a while is tried no sooner than that. */
 function presentDelivery({ id, event, webhookId, status, attempts, nextAttemptAt: due, createdAt }: Delivery, { pausedUntil }: Webhook) {

@@ -120,7 +120,9 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
       const madeAs = isRoleWithin(before.madeAs, scopeOf(principal)) ? before.madeAs : scopeOf(principal);
       const after = { ...before, ...changes, madeAs, isBatch: batch ?? before.isBatch, updatedAt: new Date(now()) } as Webhook;
       if (!(await webhooks.save(after))) throw notFound('webhook');
-      await audit.record({ actor: principal, action: 'webhook.changed', objectKind: 'webhook', objectId: before.id, details: { fields: Object.keys(body) } });
+      await audit.record({ actor: principal, action: 'webhook.changed', objectKind: 'webhook', objectId: before.id, details: { fields: Object.keys(body), ...ofSurvey(after) } });
+      if (before.surveyId !== null && before.surveyId !== after.surveyId)
+        await audit.record({ actor: principal, action: 'webhook.changed', objectKind: 'webhook', objectId: before.id, details: { fields: ['surveyId'], ...ofSurvey(before) } });
       const saved = await webhooks.find(before.id);
       if (!saved) throw notFound('webhook');
       return ok(presentWebhook(saved));
@@ -132,9 +134,10 @@ function removeRoute({ webhooks, audit }: WebhookRoutesDeps): Route {
   return route({
     ...common, method: 'DELETE', path: '/webhooks/{id}', summary: 'Delete a webhook', description: 'Its deliveries go with it.', reply: deletedSchema, replyStatus: 200,
     handle: async (call) => {
-      const { id } = await webhookOf(call, webhooks);
+      const webhook = await webhookOf(call, webhooks);
+      const { id } = webhook;
       if (!(await webhooks.remove(id))) throw notFound('webhook');
-      await audit.record({ actor: call.principal, action: 'webhook.deleted', objectKind: 'webhook', objectId: id });
+      await audit.record({ actor: call.principal, action: 'webhook.deleted', objectKind: 'webhook', objectId: id, details: ofSurvey(webhook) });
       return ok({ id, deleted: true });
     },
   });
@@ -164,12 +167,15 @@ function rotateRoute({ webhooks, secrets, audit, now }: WebhookRoutesDeps): Rout
     handle: async (call) => {
       const secret = makeSecret();
       await assertRotated(call, secret);
-      const id = call.params['id'] ?? '';
-      await audit.record({ actor: call.principal, action: 'webhook.secret-rotated', objectKind: 'webhook', objectId: id });
-      return ok({ ...presentWebhook(await webhookOf(call, webhooks)), secret });
+      const rotated = await webhookOf(call, webhooks);
+      await audit.record({ actor: call.principal, action: 'webhook.secret-rotated', objectKind: 'webhook', objectId: rotated.id, details: ofSurvey(rotated) });
+      return ok({ ...presentWebhook(rotated), secret });
     },
   });
 }
+
+/** One for all surveys is found with none. */
+const ofSurvey = ({ surveyId }: Webhook): { surveyId?: string } => (surveyId === null ? {} : { surveyId });
 
 /** An ADMIN's endpoint may hear of everything, that of a lesser caller only of what its owner has or was given. */
 const scopeOf = ({ role }: Principal): Webhook['madeAs'] => (role === 'ADMIN' ? 'ADMIN' : 'EDITOR');
