@@ -40,20 +40,21 @@ export function createCodeColumns(clickhouse: ClickHouse, placement: Placement =
     async ensure(count) {
       const present = await existing(count);
       if (count > present) {
-        await add(present, Math.ceil(count / codeColumnStep) * codeColumnStep);
-        await existing(count);
+        const wanted = Math.ceil(count / codeColumnStep) * codeColumnStep;
+        await add(present, wanted);
+        known = Math.max(known, wanted);
       }
-      if (known > fitted) fitted = await fitParts(clickhouse, placement);
+      if (known > fitted) fitted = await fitParts(clickhouse, placement, known);
     },
   };
 }
 
 /**
- * Sets how large a part must be to have files of its own for each column, unless it is set so; gives for how many columns that is. Otherwise
- * each insert would write, and sync, thousands of nearly empty files, and merges run out of descriptors.
+ * Sets how large a part must be to have files of its own for each column, unless it is set so; gives for how many columns that is, of which
+ * `atLeast` are known. Otherwise each insert would write, and sync, thousands of nearly empty files, and merges run out of descriptors.
  */
-export async function fitParts(clickhouse: ClickHouse, placement: Placement = {}): Promise<number> {
-  const columns = await countColumns(clickhouse);
+export async function fitParts(clickhouse: ClickHouse, placement: Placement = {}, atLeast = 0): Promise<number> {
+  const columns = Math.max(atLeast, await countColumns(clickhouse));
   if (columns <= codeColumnStep) return columns;
   const wanted = `min_bytes_for_wide_part = ${bytesOfFile * columns}`;
   const storage = placement.cluster === undefined ? 'responses' : 'responses_local';
