@@ -59,8 +59,9 @@ function startRelay(options: JobsOptions, fanOut: FanOut): (() => Promise<void>)
   outbox.start();
   const webhooks = startWebhooks({ ...options, ...options.stores, now: options.core.now, newId: () => newId() });
   const ai = startAi(options);
-  const schedule = startSchedule([...tasks(options, outbox), ...exportTasks(exportJobs), ...webhooks.tasks, ...ai.tasks], options.log);
-  return [() => outbox.stop(), () => schedule.stop(), () => exportJobs.stop(), () => webhooks.stop(), () => ai.stop()];
+  const stopping = new AbortController();
+  const schedule = startSchedule([...tasks(options, outbox, stopping.signal), ...exportTasks(exportJobs), ...webhooks.tasks, ...ai.tasks], options.log);
+  return [() => outbox.stop(), () => (stopping.abort(), schedule.stop()), () => exportJobs.stop(), () => webhooks.stop(), () => ai.stop()];
 }
 
 function startExports({ stores, core, urls, settings, log }: JobsOptions): ExportJobs {
@@ -102,7 +103,7 @@ function outboxHandlers({ stores, core }: JobsOptions, exportJobs: ExportJobs): 
 
 const hourMs = 3_600_000;
 
-function tasks({ stores, core, log }: JobsOptions, outbox: Pick<Outbox, 'purge' | 'measure'>): ScheduledTask[] {
+function tasks({ stores, core, log }: JobsOptions, outbox: Pick<Outbox, 'purge' | 'measure'>, stopping: AbortSignal): ScheduledTask[] {
   return [
     { name: 'close surveys whose end has come', everyMs: 1000, run: createEndedSurveys({ ...core, ...stores, log }) },
     { name: 'hold saved counts against those of the intake', everyMs: 600_000, run: createReconcile({ ...stores, actors: core.actors, log }) },
@@ -117,7 +118,7 @@ function tasks({ stores, core, log }: JobsOptions, outbox: Pick<Outbox, 'purge' 
     },
     { name: 'remove uploads that nobody claimed', everyMs: 600_000, run: async () => void (await core.uploads.sweep()) },
     { name: 'forget sessions that are long over', everyMs: hourMs, run: async () => void (await createSessionStore(stores.sql).sweep()) },
-    { name: 'remove what is left of surveys that were deleted long ago', everyMs: hourMs, run: async () => void (await createDeletedSurveys(stores.sql).removeOld(core.now())) },
+    { name: 'remove what is left of surveys that were deleted long ago', everyMs: hourMs, run: async () => void (await createDeletedSurveys(stores.sql, log).removeOld(core.now(), stopping)) },
     { name: 'forget delivered events', everyMs: hourMs, run: () => outbox.purge() },
     { name: 'measure the outbox', everyMs: 5000, run: () => outbox.measure() },
   ];

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createDeletedSurveys, keptAfterDeletionDays } from '../../src/stores/postgres/deleted-surveys.ts';
+import { createLog } from '../../src/log.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/people-server.ts';
@@ -38,13 +39,14 @@ describe('what is left of a deleted survey', () => {
     const found = await Promise.all(tables.map(async (table) => ((await database.sql`SELECT 1 FROM ${database.sql(table)} WHERE survey_id = ${id} LIMIT 1`).length > 0 ? [table] : [])));
     return [...((await database.sql`SELECT 1 FROM surveys WHERE id = ${id}`).length > 0 ? ['surveys'] : []), ...found.flat()];
   };
+  const deletedSurveys = () => createDeletedSurveys(database.sql, createLog('silent'));
   const isErased = (id: string) => eventually(async () => assert.equal((await database.sql`SELECT 1 FROM outbox WHERE done_at IS NULL AND payload ->> 'surveyId' = ${id}`).length, 0));
 
   it('goes for good a month later, but for the audit, and takes nothing of other surveys along', async () => {
     const [gone, kept] = [await make(), await make()];
     await admin.remove(`/surveys/${gone}`);
     await isErased(gone);
-    const deleted = createDeletedSurveys(database.sql);
+    const deleted = deletedSurveys();
     assert.equal(await deleted.removeOld(later - 2 * dayMs), 0);
     assert.ok((await left(gone)).includes('questions'));
     const before = await left(kept);
@@ -56,12 +58,32 @@ describe('what is left of a deleted survey', () => {
     assert.equal((await admin.get(`/surveys/${kept}`)).questions.length, 1);
   });
 
+  it('goes though another that was deleted before it cannot', async () => {
+    const [held, fails, gone] = [await make(), await make(), await make()];
+    for (const id of [held, fails, gone]) await admin.remove(`/surveys/${id}`);
+    for (const id of [held, fails, gone]) await isErased(id);
+    await database.sql.unsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+      CREATE TRIGGER refuse BEFORE DELETE ON surveys FOR EACH ROW WHEN (OLD.id = '${fails}') EXECUTE FUNCTION refuse()`).simple();
+    const deleted = deletedSurveys();
+    await database.sql.begin(async (tx) => {
+      await tx`SELECT FROM surveys WHERE id = ${held} FOR UPDATE`;
+      assert.equal(await deleted.removeOld(later), 1);
+    });
+    assert.deepEqual([(await left(held)).includes('surveys'), (await left(fails)).includes('surveys'), await left(gone)], [true, true, []]);
+    assert.equal(await deleted.removeOld(later, AbortSignal.abort()), 0);
+    assert.equal(await deleted.removeOld(later), 1);
+    await database.sql.unsafe('DROP TRIGGER refuse ON surveys');
+    assert.equal(await deleted.removeOld(later), 1);
+    const indexes = await database.sql<{ indexdef: string }[]>`SELECT indexdef FROM pg_indexes WHERE tablename = 'ai_jobs'`;
+    assert.ok(indexes.some(({ indexdef }) => indexdef.includes('(survey_id) WHERE (survey_id IS NOT NULL)')), 'its jobs are found by an index');
+  });
+
   it('stays for as long as the deletion is not done everywhere', async () => {
     const id = await make();
     await admin.remove(`/surveys/${id}`);
     await isErased(id);
     await database.sql`INSERT INTO outbox (kind, payload) VALUES ('of a version to come', ${database.sql.json({ surveyId: id })})`;
-    const deleted = createDeletedSurveys(database.sql);
+    const deleted = deletedSurveys();
     assert.equal(await deleted.removeOld(later), 0);
     assert.ok((await left(id)).includes('surveys'));
     await database.sql`DELETE FROM outbox WHERE kind = 'of a version to come'`;

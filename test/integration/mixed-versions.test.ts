@@ -161,7 +161,7 @@ describe('an older version beside a newer one', () => {
     const other = await database.sql.reserve();
     await other`SELECT pg_advisory_lock(7203514)`;
     const migrated = migratePostgres(hasty).then(() => 'migrated', String);
-    const waitsForLong = async () => (await database.sql`SELECT FROM pg_stat_activity WHERE application_name = 'hasty' AND wait_event = 'advisory' AND query_start < now() - interval '1500 ms'`).count;
+    const waitsForLong = async () => (await database.sql`SELECT FROM pg_stat_activity WHERE application_name = 'hasty' AND query LIKE '%pg_try_advisory_lock%' AND backend_start < now() - interval '1500 ms'`).count;
     await Promise.race([eventually(async () => assert.equal(await waitsForLong(), 1)), migrated]);
     await other`SELECT pg_advisory_unlock(7203514)`;
     other.release();
@@ -169,6 +169,27 @@ describe('an older version beside a newer one', () => {
     const [left] = await hasty<{ lock: string; statement: string }[]>`SELECT current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS statement`;
     assert.deepEqual({ ...left }, { lock: '500ms', statement: '1s' });
     await hasty.end();
+    await database.drop();
+  });
+
+  it('builds an index while others go on writing, also behind somebody who takes long, and anew where that was interrupted', async () => {
+    const database = await freshDatabase();
+    const { sql } = database;
+    const write = (db: Pick<Sql, 'unsafe'>) => db.unsafe(`INSERT INTO audit (actor_kind, action, object_kind, object_id, details) VALUES ('SYSTEM', 'x', 'x', 'x', '{"surveyId": "s"}')`);
+    const isValid = async () => (await sql<{ valid: boolean }[]>`SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('audit_survey')`)[0]?.valid;
+    await sql`UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass('audit_survey')`;
+    await sql`DELETE FROM migrations WHERE name = '084_audit_of_surveys.sql'`;
+    let migrated: Promise<void> = Promise.resolve();
+    await sql.begin(async (slow) => {
+      await write(slow);
+      migrated = migratePostgres(sql);
+      await eventually(async () => assert.equal((await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).count, 1));
+      await sql.begin(async (other) => {
+        await other`SET LOCAL lock_timeout = '500ms'`;
+        await write(other);
+      });
+    }).finally(() => migrated);
+    assert.equal(await isValid(), true);
     await database.drop();
   });
 });

@@ -1,15 +1,21 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type postgres from 'postgres';
 import { assetPath } from '../../assets.ts';
 import type { Log } from '../../log.ts';
 import type { Sql } from './client.ts';
 
+type Connection = postgres.ReservedSql<{ bigint: number }>;
+
 /** Any fixed number: held while migrating, so that processes that start together migrate once. */
 const migrationLock = 7_203_514;
+const lookAgainMs = 50;
 
 /**
- * Brings the schema up to date: every file of migrations/ once, in the order of its name, each in one transaction. A schema that a newer
- * version has brought further is worked with as it is, since migrations only add: while versions change over, both run.
+ * Brings the schema up to date: every file of migrations/ once, in the order of its name, each in one transaction; one that builds an index
+ * beside writers by itself. A schema that a newer version has brought further is worked with as it is, since migrations only add: while
+ * versions change over, both run.
  */
 export async function migratePostgres(sql: Sql, log?: Pick<Log, 'warn'>): Promise<void> {
   const folder = assetPath('src/stores/postgres/migrations');
@@ -18,18 +24,36 @@ export async function migratePostgres(sql: Sql, log?: Pick<Log, 'warn'>): Promis
   try {
     // Another process may migrate a large database for long, and so may this one: neither is a reason not to start.
     await connection.unsafe('SET lock_timeout = 0; SET statement_timeout = 0').simple();
-    await connection`SELECT pg_advisory_lock(${migrationLock})`;
+    await locked(connection);
     await connection`CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`;
     const applied = new Set((await connection<{ name: string }[]>`SELECT name FROM migrations`).map((row) => row.name));
     const newer = [...applied].filter((name) => !files.includes(name));
     if (newer.length > 0) log?.warn({ newer }, 'the database has been brought further by a newer version of the service');
-    for (const name of files.filter((file) => !applied.has(file))) {
-      const text = await readFile(join(folder, name), 'utf8');
-      await connection.unsafe(`BEGIN; ${text}\n; INSERT INTO migrations (name) VALUES ('${name.replaceAll("'", "''")}'); COMMIT`).simple();
-    }
+    for (const name of files.filter((file) => !applied.has(file))) await apply(connection, { name, text: await readFile(join(folder, name), 'utf8') });
   } finally {
     await connection`SELECT pg_advisory_unlock(${migrationLock})`.catch(() => undefined);
     await connection.unsafe('RESET lock_timeout; RESET statement_timeout').simple().catch(() => undefined);
     connection.release();
   }
+}
+
+/** Asks again and again: an index that is built beside writers waits for every statement that is under way, so also for one that waits for this lock. */
+async function locked(connection: Connection): Promise<void> {
+  for (;;) {
+    const [row] = await connection<{ isHeld: boolean }[]>`SELECT pg_try_advisory_lock(${migrationLock}) AS "isHeld"`;
+    if (row?.isHeld) return;
+    await sleep(lookAgainMs);
+  }
+}
+
+async function apply(connection: Connection, { name, text }: { name: string; text: string }): Promise<void> {
+  const index = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\w+)/m.exec(text)?.[1];
+  if (index === undefined) {
+    await connection.unsafe(`BEGIN; ${text}\n; INSERT INTO migrations (name) VALUES ('${name.replaceAll("'", "''")}'); COMMIT`).simple();
+    return;
+  }
+  // No transaction may be around it. One that was interrupted has left an index that is never used.
+  await connection.unsafe(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`).simple();
+  await connection.unsafe(text).simple();
+  await connection`INSERT INTO migrations (name) VALUES (${name})`;
 }
