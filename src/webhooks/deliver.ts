@@ -46,6 +46,8 @@ interface Run {
   sliceUntil: number;
   /** How long its pace holds the next event back; 0 without one. */
   turnInMs(): number;
+  /** When that is, for the row; null: at once. */
+  nextTurnAt(): Date | null;
   /** An event that stands for so many others goes now. */
   takeTurn(events: number): void;
   /** Nothing may be sent any more. */
@@ -118,11 +120,13 @@ export function createDeliverer(deps: DeliverDeps) {
   };
 
   /** The turns of one run: not before that which the row names, since another process may have had those before it. */
-  const turnsOf = ({ id, maxPerSecond, nextTurnAt }: Webhook): Pick<Run, 'turnInMs' | 'takeTurn'> => {
-    if (maxPerSecond === null) return { turnInMs: () => 0, takeTurn: () => undefined };
+  const turnsOf = ({ id, maxPerSecond, nextTurnAt: noted }: Webhook): Pick<Run, 'turnInMs' | 'nextTurnAt' | 'takeTurn'> => {
+    if (maxPerSecond === null) return { turnInMs: () => 0, nextTurnAt: () => null, takeTurn: () => undefined };
     const pace = paces.get(id, createPace);
-    const notBefore = performance.now() + (nextTurnAt ? nextTurnAt.getTime() - now() : 0);
-    return { turnInMs: () => Math.max(pace.waitMs(maxPerSecond), notBefore - performance.now(), 0), takeTurn: (events) => pace.take(maxPerSecond, events) };
+    const notBefore = performance.now() + (noted ? noted.getTime() - now() : 0);
+    const turnInMs = () => Math.max(pace.waitMs(maxPerSecond), notBefore - performance.now(), 0);
+    const nextTurnAt = () => (turnInMs() > 0 ? new Date(Math.ceil(now() + turnInMs())) : null);
+    return { turnInMs, nextTurnAt, takeTurn: (events) => pace.take(maxPerSecond, events) };
   };
 
   const work = async (webhook: Webhook, holder: string, turns: ReturnType<typeof turnsOf>): Promise<'idle' | 'more'> => {
@@ -136,7 +140,7 @@ export function createDeliverer(deps: DeliverDeps) {
     };
     const renewal = setInterval(() => {
       const askedAt = performance.now();
-      webhooks.extend({ webhookId: webhook.id, holder, nowMs: now(), untilMs: now() + leaseMs, asOf: webhook.updatedAt }).then(
+      webhooks.extend({ webhookId: webhook.id, holder, nowMs: now(), untilMs: now() + leaseMs, asOf: webhook.updatedAt, nextTurnAt: turns.nextTurnAt() }).then(
         (isKept) => (isKept ? (safeUntil = askedAt + leaseMs - safeMs) : run.end()),
         () => undefined,
       );
@@ -167,8 +171,7 @@ export function createDeliverer(deps: DeliverDeps) {
     try {
       return await work(webhook, holder, turns);
     } finally {
-      const turnInMs = turns.turnInMs();
-      await webhooks.release({ webhook, at: turnInMs > 0 ? new Date(Math.ceil(now() + turnInMs)) : null }, holder).catch((error: unknown) => log.warn({ err: error, webhookId }, 'an endpoint is given back when its lease ends'));
+      await webhooks.release({ webhook, at: turns.nextTurnAt() }, holder).catch((error: unknown) => log.warn({ err: error, webhookId }, 'an endpoint is given back when its lease ends'));
     }
   };
 

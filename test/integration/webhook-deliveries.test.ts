@@ -201,6 +201,17 @@ describe('deliveries in the database', () => {
     assert.equal(sent(), 4);
   });
 
+  it('keep to the pace of their endpoint when the process that sent them dies', async () => {
+    const { id } = await endpoint({ maxPerSecond: 1, isBatch: true });
+    await deliveries.add([rowFor(id, startMs)]);
+    const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
+    const leased = await webhooks.lease({ webhookId: id, holder, ...now });
+    assert.ok(leased);
+    assert.ok(await webhooks.extend({ webhookId: id, holder, ...now, asOf: leased.updatedAt, nextTurnAt: new Date(startMs + 100_000) }));
+    const isFree = async (afterMs: number) => (await webhooks.due(new Date(startMs + afterMs), 10_000)).includes(id);
+    assert.deepEqual([await isFree(7000), await isFree(90_000), await isFree(100_000)], [false, false, true]);
+  });
+
   it('do not wait for a turn of a pace that was changed while they were sent', async () => {
     const row = await endpoint({ maxPerSecond: 1, isBatch: true });
     const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
@@ -300,7 +311,7 @@ describe('deliveries in the database', () => {
       const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
       const leased = await webhooks.lease({ webhookId: id, holder, ...now });
       assert.ok(leased);
-      const extend = () => webhooks.extend({ webhookId: id, holder, ...now, asOf: leased.updatedAt });
+      const extend = () => webhooks.extend({ webhookId: id, holder, ...now, asOf: leased.updatedAt, nextTurnAt: null });
       assert.equal(await extend(), true);
       await webhooks.save({ ...leased, url: 'https://elsewhere.example/', updatedAt: new Date(leased.updatedAt.getTime() + 1) });
       assert.equal(await extend(), false, 'its address is another');
@@ -313,7 +324,7 @@ describe('deliveries in the database', () => {
       const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
       const leased = await webhooks.lease({ webhookId: id, holder, ...now });
       assert.ok(leased);
-      const extend = () => webhooks.extend({ webhookId: id, holder, ...now, asOf: leased.updatedAt });
+      const extend = () => webhooks.extend({ webhookId: id, holder, ...now, asOf: leased.updatedAt, nextTurnAt: null });
       assert.equal(await extend(), true);
       await remove();
       assert.equal(await extend(), false, 'who is at work stops');

@@ -22,10 +22,12 @@ function setUp(fakes: { due?: (held: readonly string[]) => Promise<Delivery[]>; 
   const rows = Array.from({ length: fakes.webhook?.isBatch ? 300 : 100 }, deliveryOf);
   const settled = new Set<string>();
   const did: string[] = [];
+  /** As the row was told of them. */
+  const turns: (Date | null)[] = [];
   const secret = makeSecret();
   const deps: DeliverDeps = {
     webhooks: {
-      lease: async () => (did.push('lease'), { ...webhook, ...fakes.webhook }), extend: async () => true, release: async () => void did.push('release'), markFailing: async () => undefined, pause: async () => undefined, disable: async () => undefined,
+      lease: async () => (did.push('lease'), { ...webhook, ...fakes.webhook }), extend: async ({ nextTurnAt }) => (turns.push(nextTurnAt), true), release: async () => void did.push('release'), markFailing: async () => undefined, pause: async () => undefined, disable: async () => undefined,
     },
     deliveries: {
       due: async (_id, { held, most }) => fakes.due?.(held) ?? rows.filter(({ id }) => !settled.has(id) && !held.includes(id)).slice(0, most),
@@ -42,7 +44,7 @@ function setUp(fakes: { due?: (held: readonly string[]) => Promise<Delivery[]>; 
     },
     secrets: { open: () => secret }, scheduleSeconds: [1], metrics: { webhookAttempted: () => undefined }, log: createLog('silent'), now: Date.now, random: Math.random, newId,
   };
-  return { deliverer: createDeliverer(deps), rows, settled, did, count: (what: string) => did.filter((one) => one === what).length };
+  return { deliverer: createDeliverer(deps), rows, settled, did, turns, count: (what: string) => did.filter((one) => one === what).length };
 }
 
 describe('delivering to an endpoint', () => {
@@ -105,9 +107,11 @@ describe('delivering to an endpoint', () => {
     let ahead = 0;
     test.mock.method(performance, 'now', () => clock() + ahead);
     test.mock.timers.enable({ apis: ['setInterval'] });
-    const { deliverer, count } = setUp({ webhook: { maxPerSecond: 1 } });
+    const { deliverer, count, turns } = setUp({ webhook: { maxPerSecond: 1 } });
     const draining = deliverer.drain(webhook.id);
     await eventually(() => assert.equal(count('settle'), 1));
+    test.mock.timers.tick(1500);
+    assert.ok(turns[0], 'whoever goes on if this process dies is told of the next turn');
     // Renewed all the time, to just before the end of its slice.
     for (let renewals = 0; renewals < 13; renewals += 1) {
       ahead += 1500;

@@ -154,10 +154,10 @@ export function createWebhookStore(sql: Sql) {
       return row && webhookOf(row);
     },
 
-    /** Keeps it; false if it was lost, deleted, changed since `asOf` or switched off, or must not be sent to any more. */
-    extend: async ({ webhookId, holder, untilMs, asOf }: Lease & { asOf: Date }): Promise<boolean> =>
+    /** Keeps it, and notes its next turn, should its holder die; false if it was lost, deleted, changed since `asOf` or switched off, or must not be sent to any more. */
+    extend: async ({ webhookId, holder, untilMs, asOf, nextTurnAt }: Lease & { asOf: Date; nextTurnAt: Date | null }): Promise<boolean> =>
       (await sql`
-        UPDATE webhooks w SET leased_until = ${new Date(untilMs)}
+        UPDATE webhooks w SET leased_until = ${new Date(untilMs)}, next_turn_at = ${nextTurnAt}
         WHERE id = ${webhookId} AND leased_by = ${holder} AND date_trunc('milliseconds', updated_at) = ${asOf} AND is_active AND ${mayHear(sql)}`).count > 0,
 
     /** Gives it back with its next turn, which does not count where the pace was changed meanwhile. */
