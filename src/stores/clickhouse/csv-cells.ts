@@ -76,13 +76,14 @@ function number(value: string): string {
   return `multiIf(${value} = 0, '0', abs(${value}) >= 1e21, replaceOne(toString(${value}), 'e', 'e+'), toString(${value}))`;
 }
 
-/** See `safeText` of the CSV export: what a spreadsheet would run gets an apostrophe. */
+/** See `safeText` of the CSV export: what a spreadsheet would run gets an apostrophe. Most texts have nothing of the kind, and are looked through once. */
 function safe(value: string): string {
+  const special = String.raw`'[",;\\t\\r\\n]|^\'*[=+\\-@\\x00＝＋－＠]'`;
   const dangerous = String.raw`'^\'*[=+\\-@\\t\\r\\n\\x00＝＋－＠]'`;
   const inside = String.raw`'([;\\t\\r\\n])(["\']*[=+\\-@\\x00＝＋－＠])'`;
   const begun = `if(match(${value}, ${dangerous}), concat('\\'', ${value}), ${value})`;
   const within = String.raw`replaceRegexpAll(replaceRegexpAll(${begun}, ${inside}, '\\1\'\\2'), '([;\\t\\r\\n])\'-\\)', '\\1-)')`;
-  return quoted(String.raw`if(match(${value}, '[;\\t\\r\\n]'), ${within}, ${begun})`);
+  return String.raw`if(match(${value}, ${special}), ${quoted(String.raw`if(match(${value}, '[;\\t\\r\\n]'), ${within}, ${begun})`)}, ${value})`;
 }
 
 function quoted(value: string): string {
