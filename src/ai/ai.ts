@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { Problem } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Secrets } from '../secrets.ts';
@@ -40,7 +41,7 @@ export function createAi({ settings, stored, secrets, guard, sql, redis, patienc
     if (!row) return own.apiKey === undefined ? undefined : { ...own, source: 'environment' };
     const { requestsPerMinute, tokensPerMinute } = own;
     return {
-      apiKey: secrets.open(row.keySealed, aiKeyContext(name)),
+      apiKey: opened(secrets, row.keySealed, name),
       ...(row.endpoint !== null && (name === 'azure' ? { endpoint: row.endpoint } : { baseUrl: row.endpoint })),
       ...(row.deployment !== null && { deployment: row.deployment }),
       ...(row.modelHigh !== null && { modelHigh: row.modelHigh }),
@@ -58,3 +59,12 @@ export function createAi({ settings, stored, secrets, guard, sql, redis, patienc
 }
 
 export type Ai = ReturnType<typeof createAi>;
+
+/** A key that was sealed under another master key has to be entered again. */
+function opened(secrets: Pick<Secrets, 'open'>, sealed: Buffer, name: ProviderName): string {
+  try {
+    return secrets.open(sealed, aiKeyContext(name));
+  } catch (error) {
+    throw new Problem('AI_KEY_INVALID', 'The stored key of the AI provider cannot be read by this service any more: enter it again', { cause: error });
+  }
+}

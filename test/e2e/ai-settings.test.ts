@@ -51,6 +51,16 @@ describe('settings of AI providers', () => {
     await admin.remove('/ai/settings/gemini');
   });
 
+  it('have to be entered again where the master key is another: nothing else is the matter', async () => {
+    await admin.put('/ai/settings/gemini', { apiKey: standInKey, endpoint: `${ai.url}/v1beta/openai/` });
+    await database.sql`UPDATE ai_settings SET key_sealed = ${Buffer.alloc(60, 1)} WHERE provider = 'gemini'`;
+    const reply = await admin.call('POST', '/ai/settings/gemini/test');
+    assert.deepEqual([reply.status, reply.body.code], [502, 'AI_KEY_INVALID']);
+    assert.equal((await admin.get('/ai/settings')).find(({ provider }: any) => provider === 'gemini').isConfigured, false);
+    assert.equal((await admin.put('/ai/settings/gemini', { apiKey: standInKey, endpoint: `${ai.url}/v1beta/openai/` })).isConfigured, true);
+    await admin.remove('/ai/settings/gemini');
+  });
+
   it('are for ADMINs alone', async () => {
     await admin.create('/users', { email: 'ai-editor@example.org', password: 'a long password', role: 'EDITOR' });
     const { accessToken } = await createClient(service).post('/auth/login', { email: 'ai-editor@example.org', password: 'a long password' });

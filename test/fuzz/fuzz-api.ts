@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import postgres from 'postgres';
 import { startAiProvider } from '../support/ai-provider.ts';
 import { adminClient, createClient, type Client } from '../support/client.ts';
-import { startService } from '../support/service.ts';
+import { sharedStoreUrls, startService } from '../support/service.ts';
 import { createChance } from './chance.ts';
 import { createKnownIds } from './ids.ts';
 import { faultOf, shownRequest } from './judge.ts';
@@ -55,6 +56,7 @@ export async function fuzzApi({ seed, requests, seconds, progress }: FuzzOptions
   } finally {
     await service.stop();
     await provider.close();
+    await forgetKeys();
   }
 
   async function run(): Promise<FuzzReport> {
@@ -158,4 +160,13 @@ async function settle(report: FuzzReport, { service, keeper, look, addFault }: A
 function intakeOfItsOwn(): Record<string, string> {
   const shared = process.env['TEST_REDIS_URL'];
   return shared === undefined ? {} : { REDIS_URL: new URL('/7', shared).href };
+}
+
+/** Keys of providers that were set by the way are sealed for a service that is gone; the next to use the database could not read them. */
+async function forgetKeys(): Promise<void> {
+  const { DATABASE_URL: url } = sharedStoreUrls();
+  if (url === undefined) return;
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  await sql`DELETE FROM ai_settings`;
+  await sql.end();
 }

@@ -91,7 +91,7 @@ async function assertUsable({ guard }: AiSettingsRoutesDeps, provider: ProviderN
 }
 
 async function presentProvider({ find, stored }: AiSettingsRoutesDeps, provider: ProviderName) {
-  const [found, row] = await Promise.all([find(provider), stored.find(provider)]);
+  const [found, row] = await Promise.all([find(provider).catch(noneIfUnreadable), stored.find(provider)]);
   const defaults = providerDefaults[provider];
   const model = (own: string | undefined, fallback: string) => (found ? (own ?? found.deployment ?? (fallback || null)) : null);
   return {
@@ -110,4 +110,10 @@ async function testProvider({ providers }: AiSettingsRoutesDeps, provider: Provi
   const task = { name: 'test', version: 1, tier: 'low', system: 'Reply with one word.', data: { say: 'hello' }, schema: wordReply, read: (reply: unknown) => readBy(wordReply, reply), maxOutputTokens: 200 } as const;
   const { model } = await ask(chosen, task, AbortSignal.timeout(testWithinMs));
   return { ok: true, latencyMs: Math.round(performance.now() - startedAt), model };
+}
+
+/** A key that cannot be read any more is as good as none: who looks may enter another. */
+function noneIfUnreadable(error: unknown): undefined {
+  if (error instanceof Problem && error.code === 'AI_KEY_INVALID') return undefined;
+  throw error;
 }
