@@ -2,13 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { createAiNotes } from '../../src/stores/postgres/ai-notes.ts';
 import { createAiStore } from '../../src/stores/postgres/ai.ts';
-import { dataOf, openAnalysisScene, type AnalysisScene } from '../support/analysis-scene.ts';
-
-const textsOf = (call: AnalysisScene['ai']['calls'][number]): string[] => dataOf(call).answers.map(({ text }: { text: string }) => text);
-const answersOf = (count: number): string[] => Array.from({ length: count }, (_, n) => `answer ${n}`);
-
-/** As the database fails that is away. */
-const away = (): Error => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+import { answersOf, away, dataOf, openAnalysisScene, textsOf, type AnalysisScene } from '../support/analysis-scene.ts';
 
 describe('an analysis during which the database restarts', () => {
   let scene: AnalysisScene;

@@ -3,14 +3,8 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { KeptReplies } from '../../src/ai/provider.ts';
 import { createAiStore, type AiStore } from '../../src/stores/postgres/ai.ts';
-import { dataOf, openAnalysisScene, type AnalysisScene } from '../support/analysis-scene.ts';
+import { answersOf, away, dataOf, openAnalysisScene, textsOf, type AnalysisScene } from '../support/analysis-scene.ts';
 import { eventually } from '../support/eventually.ts';
-
-const textsOf = (call: AnalysisScene['ai']['calls'][number]): string[] => dataOf(call).answers.map(({ text }: { text: string }) => text);
-const answersOf = (count: number): string[] => Array.from({ length: count }, (_, n) => `answer ${n}`);
-
-/** As the database fails that is away. */
-const away = (): Error => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
 
 describe('an analysis whose calls are under way', () => {
   let scene: AnalysisScene;

@@ -374,37 +374,6 @@ describe('the intake script', () => {
     for (const surveyId of surveys.slice(1)) assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
   });
 
-  it('tells the newest id without its entry, also when that is gone', async () => {
-    const prefix = `{newest-${newId()}}:`;
-    const shard = { index: 0, prefix, stream: `${prefix}stream` };
-    assert.equal(await stream.newest(shard), '0-0');
-    const id = await plain.xadd(shard.stream, '*', 'rows', 'x');
-    assert.equal(await stream.newest(shard), id);
-    await plain.xtrim(shard.stream, 'MAXLEN', 0);
-    assert.equal(await stream.newest(shard), id);
-  });
-
-  it('tells how many entries wait, without sending them', async () => {
-    const { redisUrl } = await sharedStores();
-    const client = createIntakeRedis(ownDatabase(redisUrl), createLog('silent'));
-    await client.connect();
-    try {
-      const prefix = `{state-${newId()}}:`;
-      const shard = { index: 0, prefix, stream: `${prefix}stream` };
-      const own = createStream(client);
-      assert.deepEqual(await own.state(shard), { length: 0, lag: 0, oldestMs: undefined });
-      const ids = [await client.xadd(shard.stream, '*', 'n', 1), await client.xadd(shard.stream, '*', 'n', 1), await client.xadd(shard.stream, '*', 'n', 1)];
-      assert.equal((await own.state(shard)).lag, 3);
-      const owner = await own.lease(shard, 'me', 10_000);
-      assert.ok(owner && ids[1]);
-      // The second time as a connection does that broke before the reply.
-      for (let time = 0; time < 2; time += 1) await own.end(owner, { to: ids[1], entries: 2 }, ids[1]);
-      assert.deepEqual(await own.state(shard), { length: 2, lag: 1, oldestMs: Number(ids[2]?.split('-')[0]) });
-    } finally {
-      await client.quit();
-    }
-  });
-
   it('works again after the server has forgotten its scripts', async () => {
     const surveyId = await survey();
     const { redisUrl } = await sharedStores();
@@ -413,30 +382,5 @@ describe('the intake script', () => {
     await other.script('FLUSH');
     await other.quit();
     assert.equal((await intake.append(appendix(surveyId))).code, 'ACCEPTED');
-  });
-});
-
-describe('ownership of a shard', () => {
-  it('refuses the writes of an owner whose lease has passed to another', async () => {
-    const { redisUrl } = await sharedStores();
-    const client = createIntakeRedis(ownDatabase(redisUrl), createLog('silent'));
-    await client.connect();
-    try {
-      const stream = createStream(client);
-      const prefix = `{lease-${newId()}}:`;
-      const shard = { index: 0, prefix, stream: `${prefix}stream` };
-      const first = await stream.lease(shard, 'first', 60_000);
-      assert.ok(first);
-      assert.equal(await stream.lease(shard, 'second', 60_000), undefined);
-      await client.del(`${prefix}owner`);
-      const second = await stream.lease(shard, 'second', 60_000);
-      assert.ok(second && second.fence > first.fence);
-      assert.equal(await stream.end(first, { to: '1-0', entries: 1 }, ''), false);
-      assert.equal(await stream.end(second, { to: '1-0', entries: 1 }, ''), true);
-      assert.equal(await stream.acknowledged(shard), '1-0');
-    } finally {
-      await client.quit();
-      await (await sharedStores()).stop();
-    }
   });
 });

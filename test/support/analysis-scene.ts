@@ -17,6 +17,12 @@ import { givenStart, openResponseDatabase, responseLine } from './response-datab
 /** What a call was about. */
 export const dataOf = ({ user }: SeenCall): any => JSON.parse(user[0] ?? '{}');
 
+export const textsOf = (call: SeenCall): string[] => dataOf(call).answers.map(({ text }: { text: string }) => text);
+export const answersOf = (count: number): string[] => Array.from({ length: count }, (_, n) => `answer ${n}`);
+
+/** As the database fails that is away. */
+export const away = (): Error => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+
 export interface AnalysedSurveyOptions {
   type: AnalysisType;
   batchSize: number;

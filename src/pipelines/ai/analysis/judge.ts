@@ -20,10 +20,8 @@ export async function judge<Item, Value>(items: readonly Item[], ask: (items: re
   const parts: { from: number; to: number }[] = [{ from: 0, to: items.length }];
   let [refusals, isAnyJudged] = [0, false];
   let unfit: unknown;
-  // The largest that is left: both ends of a batch are heard before the middle of one half is searched.
-  const largest = () => parts.splice(parts.reduce((best, { from, to }, at) => (to - from > (parts[best]?.to ?? 0) - (parts[best]?.from ?? 0) ? at : best), 0), 1)[0];
-  for (let part = largest(); part; part = largest()) {
-    const { from, to } = part;
+  // Part by part, the halves of each behind all others: both ends of a batch are heard before the middle of one half is searched.
+  for (const { from, to } of parts) {
     try {
       const value = await ask(items.slice(from, to));
       isAnyJudged = true;
@@ -33,7 +31,7 @@ export async function judge<Item, Value>(items: readonly Item[], ask: (items: re
       refusals += 1;
       if (!verdict || (!isAnyJudged && refusals > mostInVain[verdict])) throw error;
       if (verdict === 'unfit') unfit = error;
-      const middle = (from + to) >> 1;
+      const middle = (from + to + 1) >> 1;
       if (to - from === 1) judged.push({ from, to, value: undefined });
       else parts.push({ from, to: middle }, { from: middle, to });
     }

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { newId } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
+import type { Shard } from '../../src/stores/redis/shards.ts';
+import { createStream, type Stream } from '../../src/stores/redis/stream.ts';
+import { sharedStores } from '../support/stores.ts';
+
+describe('the stream of a shard', () => {
+  let redis: ReturnType<typeof createIntakeRedis>;
+  let stream: Stream;
+  before(async () => {
+    // A database of its own: what is written here are no rows, and a service on the same streams could only bury them.
+    redis = createIntakeRedis(new URL('/6', (await sharedStores()).redisUrl).href, createLog('silent'));
+    await redis.connect();
+    stream = createStream(redis);
+  });
+  after(async () => {
+    await redis?.quit();
+    await (await sharedStores()).stop();
+  });
+
+  const freshShard = (): Shard => {
+    const prefix = `{stream-${newId()}}:`;
+    return { index: 0, prefix, stream: `${prefix}stream` };
+  };
+
+  it('tells the newest id without its entry, also when that is gone', async () => {
+    const shard = freshShard();
+    assert.equal(await stream.newest(shard), '0-0');
+    const id = await redis.xadd(shard.stream, '*', 'rows', 'x');
+    assert.equal(await stream.newest(shard), id);
+    await redis.xtrim(shard.stream, 'MAXLEN', 0);
+    assert.equal(await stream.newest(shard), id);
+  });
+
+  it('tells how many entries wait, without sending them', async () => {
+    const shard = freshShard();
+    assert.deepEqual(await stream.state(shard), { length: 0, lag: 0, oldestMs: undefined });
+    const ids = [await redis.xadd(shard.stream, '*', 'n', 1), await redis.xadd(shard.stream, '*', 'n', 1), await redis.xadd(shard.stream, '*', 'n', 1)];
+    assert.equal((await stream.state(shard)).lag, 3);
+    const owner = await stream.lease(shard, 'me', 10_000);
+    assert.ok(owner && ids[1]);
+    // The second time as a connection does that broke before the reply.
+    for (let time = 0; time < 2; time += 1) await stream.end(owner, { to: ids[1], entries: 2 }, ids[1]);
+    assert.deepEqual(await stream.state(shard), { length: 2, lag: 1, oldestMs: Number(ids[2]?.split('-')[0]) });
+  });
+
+  it('refuses the writes of an owner whose lease has passed to another', async () => {
+    const shard = freshShard();
+    const first = await stream.lease(shard, 'first', 60_000);
+    assert.ok(first);
+    assert.equal(await stream.lease(shard, 'second', 60_000), undefined);
+    await redis.del(`${shard.prefix}owner`);
+    const second = await stream.lease(shard, 'second', 60_000);
+    assert.ok(second && second.fence > first.fence);
+    assert.equal(await stream.end(first, { to: '1-0', entries: 1 }, ''), false);
+    assert.equal(await stream.end(second, { to: '1-0', entries: 1 }, ''), true);
+    assert.equal(await stream.acknowledged(shard), '1-0');
+  });
+});
