@@ -1,4 +1,4 @@
-import { readBuriedRow, type BuriedRow } from '../domain/buried-row.ts';
+import { beginningOf, readBuriedRow, type BuriedRow } from '../domain/buried-row.ts';
 import type { Shard, Shards } from '../stores/redis/shards.ts';
 import type { Stream } from '../stores/redis/stream.ts';
 
@@ -15,14 +15,17 @@ export interface BuriedLettersDeps {
 type Wanted = (row: BuriedRow) => boolean;
 
 const readAtOnce = 200;
+const nothing = Buffer.alloc(0);
 
 /** Accepted responses that could not be stored, survey by survey: what is erased must not lie among them either. */
 export function createBuriedLetters({ stream, shards }: BuriedLettersDeps) {
-  const lyingIn = async (shard: Shard, isWanted: Wanted): Promise<BuriedLetter[]> => {
+  /** `beginning`: only rows that begin so are read. */
+  const lyingIn = async (shard: Shard, isWanted: Wanted, beginning: Buffer = nothing): Promise<BuriedLetter[]> => {
     const found: BuriedLetter[] = [];
     for (let after: string | undefined; ; ) {
       const letters = await stream.deadLetters(shard, { count: readAtOnce, after });
       for (const { id, rows } of letters) {
+        if (!rows.subarray(0, beginning.length).equals(beginning)) continue;
         const row = readBuriedRow(rows);
         if (isWanted(row)) found.push({ id, row });
       }
@@ -32,6 +35,8 @@ export function createBuriedLetters({ stream, shards }: BuriedLettersDeps) {
   };
   return {
     of: (surveyId: string): Promise<BuriedLetter[]> => lyingIn(shards.of(surveyId), (row) => row.surveyId === surveyId),
+    /** Those of one response. */
+    ofResponse: (surveyId: string, responseId: string): Promise<BuriedLetter[]> => lyingIn(shards.of(surveyId), () => true, beginningOf(surveyId, responseId)),
     /** Those of all surveys that are wanted: whoever asks for many surveys reads them once. */
     async among(isWanted: Wanted): Promise<BuriedLetter[]> {
       const found: BuriedLetter[] = [];

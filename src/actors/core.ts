@@ -37,13 +37,14 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     countResponses: async (surveyId) => (await responses.countOf([surveyId])).get(surveyId) ?? { total: 0, complete: 0 },
     broadcast: (surveyId, revision) => messages.publish(surveyChannel, { surveyId, revision }),
   });
-  const reading = createReading({ responses, stream, shards });
+  const buried = createBuriedLetters({ stream, shards });
+  const reading = createReading({ responses, stream, buried, shards });
   const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: async (responseId) => (await reading.find(responseId)) !== undefined });
   const erasing = createErasing({
-    intake, responses, reading, uploads, buried: createBuriedLetters({ stream, shards }), uploadRows: stores.uploadRows, findings: stores.findings, exports: stores.exports, exportFiles: stores.exportFiles, audit, now,
+    intake, responses, reading, uploads, buried, uploadRows: stores.uploadRows, findings: stores.findings, exports: stores.exports, exportFiles: stores.exportFiles, audit, now,
     rules: (at) => retentionRules(stores.sql, settings.retentionDays, at),
   });
-  const recall = createRecall({ responses, reading });
+  const recall = createRecall({ responses, buried, reading });
   const lookUpGate = createGate(lookUps);
   const submit = createSubmissions({
     actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, now, newId: () => newResponseId(), findStored: (responseId) => lookUpGate.run(() => reading.trace(responseId)), recall: (forgotten) => lookUpGate.run(() => recall(forgotten)),

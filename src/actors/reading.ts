@@ -1,22 +1,29 @@
+import { mayAnswer } from '../domain/buried-row.ts';
 import { unavailable } from '../errors.ts';
 import type { Question } from '../domain/survey.ts';
 import type { ResponseRecord, ResponseStore } from '../stores/clickhouse/responses.ts';
 import type { Shard, Shards } from '../stores/redis/shards.ts';
 import { isAtOrAfter, type Stream } from '../stores/redis/stream.ts';
+import type { BuriedLetters } from './buried-letters.ts';
 
 export interface ReadingDeps {
   responses: Pick<ResponseStore, 'findAll' | 'wasDeleted' | 'answeredSlots'>;
   stream: Pick<Stream, 'newest' | 'acknowledged' | 'isRemoved'>;
+  /** What was accepted and could not be stored, and may be yet. */
+  buried: Pick<BuriedLetters, 'of' | 'among'>;
   shards: Shards;
   /** How long to wait for what is on its way; 5 s unless said. */
   patienceMs?: number;
 }
 
+/** What is known of who has an id. */
+export type Traced = Pick<ResponseRecord, 'surveyId' | 'isComplete'>;
+
 const pollMs = 20;
 const usualPatienceMs = 5000;
 
 /** Reads that see what was accepted before them, although it may still be on its way to ClickHouse. */
-export function createReading({ responses, stream, shards, patienceMs = usualPatienceMs }: ReadingDeps) {
+export function createReading({ responses, stream, buried, shards, patienceMs = usualPatienceMs }: ReadingDeps) {
   /** Waits until all that a shard has accepted by now is stored. */
   const settled = async (shard: Shard): Promise<void> => {
     const goal = await stream.newest(shard);
@@ -37,18 +44,28 @@ export function createReading({ responses, stream, shards, patienceMs = usualPat
     await Promise.all((record ? [shards.of(record.surveyId)] : shards.all).map(settled));
     return findStored(responseId);
   };
+  const findBuried = async (responseId: string): Promise<Traced | undefined> => {
+    const [letter] = await buried.among((row) => row.responseId === responseId);
+    return letter?.row.surveyId ? { surveyId: letter.row.surveyId, isComplete: letter.row.head?.isComplete ?? true } : undefined;
+  };
   return {
     settled: (surveyId: string): Promise<void> => settled(shards.of(surveyId)),
     /** Of an id that came again after it was forgotten, the response that was submitted last. */
     find,
     /** The response that has or had this id. */
-    async trace(responseId: string): Promise<ResponseRecord | 'deleted' | undefined> {
-      return (await find(responseId)) ?? ((await responses.wasDeleted(responseId)) ? 'deleted' : undefined);
+    async trace(responseId: string): Promise<Traced | 'deleted' | undefined> {
+      return (await find(responseId)) ?? ((await responses.wasDeleted(responseId)) ? 'deleted' : findBuried(responseId));
     },
-    /** Whether any response that was accepted before this call answers the question. */
-    async hasAnswers(question: Question): Promise<boolean> {
-      await settled(shards.of(question.surveyId));
-      return responses.answeredSlots(question.surveyId, Object.values(question.slots.codes));
+    /**
+     * Whether any response that was accepted before this call answers the question, or may: those too that could not be stored, as they
+     * are put back in the meaning that the question had. They are looked at before and after, since somebody may be putting them back.
+     */
+    async hasAnswers({ surveyId, slots }: Question): Promise<boolean> {
+      const positions = Object.values(slots.codes);
+      const isBuried = async () => (await buried.of(surveyId)).some(({ row }) => mayAnswer(row, positions));
+      if (await isBuried()) return true;
+      await settled(shards.of(surveyId));
+      return (await responses.answeredSlots(surveyId, positions)) || isBuried();
     },
   };
 }

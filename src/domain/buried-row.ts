@@ -1,3 +1,4 @@
+import type { AnswerRow } from './questions/contract.ts';
 import { decodeResponse, type ResponseHead } from './response-row.ts';
 
 /** What can be told of a row that the response store could not read. */
@@ -6,6 +7,8 @@ export interface BuriedRow {
   responseId: string | null;
   /** Undefined where it cannot be read as a whole. */
   head: ResponseHead | undefined;
+  /** What it answers; undefined like the head, and where the answers have no form that is known. */
+  answers: AnswerRow | undefined;
   text: string;
 }
 
@@ -16,7 +19,15 @@ const names = new RegExp(`^\\["${idPattern}","${idPattern}"`);
 export function readBuriedRow(row: Buffer): BuriedRow {
   const text = row.toString();
   const found = names.exec(text);
-  return { surveyId: found?.[1] ?? null, responseId: found?.[2] ?? null, head: found ? headOf(text) : undefined, text };
+  return { surveyId: found?.[1] ?? null, responseId: found?.[2] ?? null, ...(found ? contentOf(text) : unread), text };
+}
+
+/** How the rows of a response begin, whatever else is in them. */
+export const beginningOf = (surveyId: string, responseId: string): Buffer => Buffer.from(`["${surveyId}","${responseId}"`);
+
+/** Whether it has something at one of these code positions; of a row whose answers cannot be read, whether it may. */
+export function mayAnswer({ answers }: BuriedRow, slots: readonly number[]): boolean {
+  return answers ? slots.some((slot) => (answers.codes[slot] ?? 0) !== 0) : true;
 }
 
 /** Whether it names this respondent; of a row that cannot be read, whether it may. */
@@ -24,11 +35,18 @@ export function mayNameRespondent({ head, text }: BuriedRow, respondent: string)
   return head ? head.respondent === respondent : text.includes(JSON.stringify(respondent));
 }
 
-function headOf(text: string): ResponseHead | undefined {
+const unread = { head: undefined, answers: undefined };
+
+function contentOf(text: string): Pick<BuriedRow, 'head' | 'answers'> {
   try {
-    const { head } = decodeResponse(text);
-    return Number.isSafeInteger(head.submittedAtMs) && head.submittedAtMs >= 0 ? head : undefined;
+    const { head, row } = decodeResponse(text);
+    return Number.isSafeInteger(head.submittedAtMs) && head.submittedAtMs >= 0 ? { head, answers: isWellFormed(row) ? row : undefined } : unread;
   } catch {
-    return undefined;
+    return unread;
   }
 }
+
+const isWellFormed = ({ codes, numbers, texts }: AnswerRow): boolean =>
+  codes.every((code) => Number.isSafeInteger(code) && code >= 0) && isListOf(numbers, 'number') && isListOf(texts, 'string');
+
+const isListOf = (list: unknown, kind: 'number' | 'string'): boolean => Array.isArray(list) && list.every((item) => typeof item === kind);

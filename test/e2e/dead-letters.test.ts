@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../src/ids.ts';
+import { newId, newResponseId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
-import { createShards } from '../../src/stores/redis/shards.ts';
+import { answersKey, createShards, responseKey } from '../../src/stores/redis/shards.ts';
+import type { Stores } from '../../src/stores/stores.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { openStoresOf } from '../support/opened-stores.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
@@ -57,5 +59,55 @@ describe('responses that the response store cannot read', () => {
       assert.ok(letter && letter.id !== before[0].id, 'it was tried again and came back under another id');
     });
     assert.equal((await admin.get(`/analytics/surveys/${survey.id}`)).totalResponses, 20);
+  });
+
+  describe('though others can', () => {
+    let stores: Stores;
+    before(async () => void (stores = await openStoresOf(service)));
+    after(() => stores.close());
+
+    const shardOf = (surveyId: string) => stores.shards.of(surveyId);
+    /** A response's newest row as it was accepted. */
+    const rowOf = async (surveyId: string, responseId: string): Promise<string> => {
+      const entries = await stores.stream.readRange(shardOf(surveyId), '-', '+', 1000);
+      return entries.flatMap(({ rows }) => rows.toString().split('\n')).findLast((row) => row.startsWith(`["${surveyId}","${responseId}"`)) ?? assert.fail();
+    };
+    const bury = (surveyId: string, row: string) => stores.intakeRedis.xadd(`${shardOf(surveyId).prefix}dead`, '*', 'reason', 'for this test', 'rows', row);
+    const surveyWith = async (type: string) => {
+      const { id } = await admin.create('/surveys', { title: 'Buried', status: 'ACTIVE' });
+      return { id, questionId: (await admin.create(`/surveys/${id}/questions`, { type, text: 'What?' })).id as string };
+    };
+
+    for (const [what, keys] of [['the answers of', [answersKey]], ['everything about', [answersKey, responseKey]]] as const)
+      it(`are gone on with, when the intake has forgotten ${what} them, and fit when they are put back`, async () => {
+        const { id, questionId } = await surveyWith('SHORT_TEXT');
+        const save = (text: string, more: object = {}) => admin.submit(id, { isComplete: false, answers: [{ questionId, textValue: text }], ...more });
+        const { responseId, resumeToken } = (await save('first')).body.data;
+        assert.equal((await save('second', { responseId, resumeToken })).status, 201);
+        // The third save is one that could not be stored.
+        await bury(id, (await rowOf(id, responseId)).replace(',2,0,', ',3,0,').replace('second', 'third'));
+        await stores.intakeRedis.hset(responseKey(responseId), 'n', 3);
+        await stores.intakeRedis.del(...keys.map((key) => key(responseId)));
+        const done = await admin.submit(id, { responseId, resumeToken, answers: [] });
+        assert.equal(done.status, 201, JSON.stringify(done.body));
+        const textOf = async () => (await admin.get(`/responses/${responseId}`)).answers[0].textValue;
+        assert.equal(await textOf(), 'third');
+        assert.ok((await admin.post('/dead-letters/replay')).revived >= 1);
+        assert.deepEqual([(await admin.get(`/responses/${responseId}`)).isComplete, await textOf()], [true, 'third']);
+        assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 1);
+      });
+
+    it('keep the meaning of what they answer until they are put back', async () => {
+      const { id, questionId } = await surveyWith('NPS');
+      const { responseId } = (await admin.submit(id, { answers: [{ questionId, numberValue: 9 }] })).body.data;
+      const row = await rowOf(id, responseId);
+      await admin.remove(`/responses/${responseId}`);
+      const other = newResponseId();
+      await bury(id, row.replace(responseId, other));
+      const edited = await admin.call('PUT', `/surveys/questions/${questionId}`, { body: { type: 'RATING_SCALE' } });
+      assert.deepEqual([edited.status, edited.body.details?.reason], [409, 'HAS_RESPONSES'], JSON.stringify(edited.body));
+      assert.ok((await admin.post('/dead-letters/replay')).revived >= 1);
+      assert.deepEqual((await admin.get(`/responses/${other}`)).answers.map((answer: any) => answer.numberValue), [9]);
+    });
   });
 });

@@ -52,9 +52,10 @@ describe('what must not be kept', () => {
   /** The service's own parts, on its stores, at another time. */
   const inDays = (days: number, generalDays?: number) => {
     const now = () => Date.now() + days * dayMs;
-    const reading = createReading(stores);
+    const buried = createBuriedLetters(stores);
+    const reading = createReading({ ...stores, buried });
     const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: async (id) => (await reading.find(id)) !== undefined });
-    const erasing = createErasing({ ...stores, reading, uploads, buried: createBuriedLetters(stores), audit: createAudit(stores.sql, createLog('error')), now, rules: (at) => retentionRules(stores.sql, generalDays, at) });
+    const erasing = createErasing({ ...stores, reading, uploads, buried, audit: createAudit(stores.sql, createLog('error')), now, rules: (at) => retentionRules(stores.sql, generalDays, at) });
     return { erasing, uploads };
   };
 

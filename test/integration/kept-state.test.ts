@@ -15,6 +15,7 @@ import { givenStart, openResponseDatabase, responseLine, type ResponseDatabase }
 import { uploadsFor, valid } from '../unit/domain/valid-answers.ts';
 
 const never = (): never => assert.fail('not to be waited for');
+const buried = { ofResponse: async () => [] };
 
 describe('what was saved of an open response', () => {
   let database: ResponseDatabase;
@@ -47,7 +48,7 @@ describe('what was saved of an open response', () => {
       surveyId: survey.id, responseId, submittedAtMs: givenStart, version, surveyVersion: 1, isComplete: false, completedAtMs: 0, durationMs: durationMs(startedAtMs, givenStart), language, respondent, metadata,
     }));
     assert.deepEqual(await database.store(heads.map((head, index) => encodeResponse(head, saves[index]?.row ?? assert.fail())), { codeColumns: survey.slotCounts.codes }), { kind: 'stored' });
-    const recall = createRecall({ responses: database.responses, reading: { settled: never } });
+    const recall = createRecall({ responses: database.responses, buried, reading: { settled: never } });
     for (const { responseId, row, startedAtMs, language, respondent, metadata, version, after } of saves) {
       const found = await recall({ surveyId: survey.id, responseId, known: { seen: version, submittedAtMs: givenStart }, codePositions: survey.slotCounts.codes });
       assert.ok(found);
@@ -64,7 +65,7 @@ describe('what was saved of an open response', () => {
     const [surveyId, responseId] = [newId(), newId()];
     const line = (submittedAtMs: number, version: number, text: string) => responseLine({ surveyId, responseId, submittedAtMs, version, isComplete: false, completedAtMs: 0, texts: [text] });
     await database.store([line(givenStart, 1, 'early'), line(givenStart, 2, 'early, again'), line(givenStart + 9, 1, 'late')]);
-    const recall = createRecall({ responses: database.responses, reading: { settled: async () => undefined } });
+    const recall = createRecall({ responses: database.responses, buried, reading: { settled: async () => undefined } });
     const textAt = async (known: { seen: number; submittedAtMs: number } | undefined) => (await recall({ surveyId, responseId, known, codePositions: 3 }))?.kept.row.texts[0];
     assert.equal(await textAt({ seen: 2, submittedAtMs: givenStart }), 'early, again');
     assert.equal(await textAt({ seen: 1, submittedAtMs: givenStart + 9 }), 'late');
@@ -81,15 +82,15 @@ describe('what was saved of an open response', () => {
     await database.store([responseLine({ ...given, version: 1 })]);
     const forgotten = { surveyId, responseId, known: { seen: 2, submittedAtMs: givenStart }, codePositions: 0 };
     const settled = async () => void (await database.store([responseLine({ ...given, version: 2, respondent: 'second' })]));
-    assert.equal((await createRecall({ responses: database.responses, reading: { settled } })(forgotten))?.kept.respondent, 'second');
-    const lost = createRecall({ responses: database.responses, reading: { settled: async () => undefined } })({ ...forgotten, known: { seen: 3, submittedAtMs: givenStart } });
+    assert.equal((await createRecall({ responses: database.responses, buried, reading: { settled } })(forgotten))?.kept.respondent, 'second');
+    const lost = createRecall({ responses: database.responses, buried, reading: { settled: async () => undefined } })({ ...forgotten, known: { seen: 3, submittedAtMs: givenStart } });
     await assert.rejects(lost, { code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 5 });
   });
 
   it('cannot be had while the response store is away, which is said at once', async () => {
     const away = createClickHouse({ urls: ['http://127.0.0.1:1/away'], log: createLog('silent') });
     const startedAt = performance.now();
-    const recall = createRecall({ responses: createResponseStore({ clickhouse: away }), reading: { settled: never } });
+    const recall = createRecall({ responses: createResponseStore({ clickhouse: away }), buried, reading: { settled: never } });
     await assert.rejects(recall({ surveyId: newId(), responseId: newId(), known: { seen: 1, submittedAtMs: givenStart }, codePositions: 0 }), { code: 'SERVICE_UNAVAILABLE' });
     assert.ok(performance.now() - startedAt < 5000);
     await away.close();

@@ -60,9 +60,10 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       return rows.flatMap(([isDeleted, ...cells]) => (isDeleted === 1 ? [] : [toRecord(cells)]));
     },
 
-    /** Whether a response with this id has been deleted. */
-    async wasDeleted(responseId: string): Promise<boolean> {
-      return isUuid(responseId) && (await clickhouse.select<[number]>(`SELECT 1 FROM ${table} WHERE response_id = ${uuid(responseId)} AND is_deleted = 1 LIMIT 1`)).length > 0;
+    /** Whether a response with this id, or the one that was submitted at this moment, has been deleted. */
+    async wasDeleted(responseId: string, submittedAtMs?: number): Promise<boolean> {
+      const moment = submittedAtMs === undefined ? '' : `AND submitted_at = ${instant(submittedAtMs)}`;
+      return isUuid(responseId) && (await clickhouse.select<[number]>(`SELECT 1 FROM ${table} WHERE response_id = ${uuid(responseId)} ${moment} AND is_deleted = 1 LIMIT 1`)).length > 0;
     },
 
     /** The newest version of a survey's response, of the one that was submitted at that moment if it is known. */
