@@ -4,6 +4,7 @@ import type { Secrets } from '../secrets.ts';
 import type { AppendResult } from '../stores/redis/appendix.ts';
 import type { Intake } from '../stores/redis/intake.ts';
 import { bodyDigest } from './body-digest.ts';
+import { createHeldBack, type HeldBack } from './held-back.ts';
 import { quotaProblem } from './intake-problem.ts';
 import type { ForgottenResponse, RecalledResponse } from './kept-state.ts';
 import { makePlan, repeatedReply, takenProblem, type Plan, type PlanContext, type PlanDeps, type SubmissionRequest, type UploadReservations } from './submission-plan.ts';
@@ -23,7 +24,7 @@ export type SubmissionOutcome =
 
 export interface SubmissionsDeps extends PlanDeps {
   actors: Pick<SurveyActors, 'peek' | 'lookUp' | 'sync' | 'announce' | 'quotaFilled'>;
-  intake: Pick<Intake, 'append' | 'state'>;
+  intake: Pick<Intake, 'append' | 'state' | 'isHeld'>;
   uploads: UploadReservations;
   secrets: PlanDeps['secrets'] & Pick<Secrets, 'disguise'>;
   /** What the response store has of a response that is to be continued; undefined: there is none. */
@@ -43,11 +44,17 @@ interface Trial extends PlanContext {
   digest: string;
   /** Known once the limit has been counted. */
   standing: SubmissionStanding | undefined;
+  /** When it first met a survey that was held back; `performance.now()`. */
+  heldSince?: number;
 }
+
+type Tools = SubmissionsDeps & { heldBack: HeldBack };
 
 /** Of one submission, while the survey changes under it. */
 const attempts = 8;
-/** Between attempts at a survey that is held back; the pauses double. */
+/** Longer than a survey is held back, by one who does it after the other at most. */
+const heldAtMostMs = 11_000;
+/** Between attempts at a survey of which nobody here knows anything newer; the pauses double. */
 const [firstWaitMs, longestWaitMs] = [20, 500];
 /** While others continue the same response: of those that come at once one is accepted at each attempt. */
 const mergeAttempts = 200;
@@ -56,7 +63,8 @@ const mergeAttempts = 200;
  * Takes submissions: the survey's actor says whether it is open, the domain checks the answers, the intake makes it durable.
  * Every submission reaches the intake's script, refused ones too: it counts the limit and recognises repeats of what was accepted before.
  */
-export function createSubmissions(deps: SubmissionsDeps) {
+export function createSubmissions(given: SubmissionsDeps) {
+  const deps: Tools = { ...given, heldBack: createHeldBack(given) };
   return (request: SubmissionRequest): Promise<SubmissionOutcome> => {
     const pressure = deps.pressure();
     if (pressure) return Promise.resolve({ kind: 'refused', problem: pressure, standing: undefined });
@@ -87,7 +95,7 @@ function standingAfter(trial: Trial, { survey }: HeldSurvey, { submitLimit }: Su
 const accepted = (plan: Plan, standing: SubmissionStanding): SubmissionOutcome => ({ kind: 'accepted', replyText: plan.reply, isReplay: false, standing });
 
 /** Goes on until the submission is accepted or refused: what the survey or the response was a moment ago may have changed since. */
-async function insist(deps: SubmissionsDeps, trial: Trial, first?: { held: HeldSurvey; plan: Plan; result?: AppendResult }): Promise<SubmissionOutcome> {
+async function insist(deps: Tools, trial: Trial, first?: { held: HeldSurvey; plan: Plan; result?: AppendResult }): Promise<SubmissionOutcome> {
   let known = first;
   let [changes, merges] = [0, 0];
   let lastCode: AppendResult['code'] | undefined;
@@ -103,11 +111,12 @@ async function insist(deps: SubmissionsDeps, trial: Trial, first?: { held: HeldS
     const isMerge = lastCode === 'CHANGED' && !trial.recalled;
     const outcome = await conclude(deps, trial, { held, plan, result, standing: trial.standing });
     trial.isAsked ||= result.code === 'REFUSED';
+    known = undefined;
+    if (outcome === 'let on') continue;
     if (outcome !== 'again' && outcome !== 'later') return outcome;
     if (outcome === 'later') await pause(Math.min(longestWaitMs, firstWaitMs * 2 ** changes));
     if (isMerge) merges += 1;
     else changes += 1;
-    known = undefined;
   }
   return { kind: 'refused', problem: changedTooOften(lastCode === 'CHANGED' || lastCode === 'REFUSED' ? 'response' : 'survey'), standing: trial.standing };
 }
@@ -121,7 +130,7 @@ interface Tried {
   standing: SubmissionStanding;
 }
 
-async function conclude(deps: SubmissionsDeps, trial: Trial, { held, plan, result, standing }: Tried): Promise<SubmissionOutcome | 'again' | 'later'> {
+async function conclude(deps: Tools, trial: Trial, { held, plan, result, standing }: Tried): Promise<SubmissionOutcome | 'again' | 'later' | 'let on'> {
   const refuse = (problem: Problem): SubmissionOutcome => ({ kind: 'refused', problem, standing });
   if (result.code !== 'FILLED' && result.code !== 'ACCEPTED' && plan.uploadIds.length > 0) await deps.uploads.release(plan.responseId, plan.uploadIds);
   switch (result.code) {
@@ -147,6 +156,8 @@ async function conclude(deps: SubmissionsDeps, trial: Trial, { held, plan, resul
       return refuse(conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed'));
     case 'STALE':
       return (await refresh(deps, held)) ? 'again' : 'later';
+    case 'HELD':
+      return (await isLetOn(deps, trial)) ? 'let on' : refuse(changedTooOften('survey'));
     case 'UNKNOWN': {
       // The intake has forgotten the survey; or it was deleted, and this process has not heard of that.
       const fresh = await deps.actors.sync(held.survey.id);
@@ -171,10 +182,13 @@ async function recallProblem({ recall }: SubmissionsDeps, trial: Trial, forgotte
   return trial.recalled ? undefined : notFound('response to continue');
 }
 
-/**
- * Another revision is in force. If the row is no newer than what we hold, the intake missed the announcement, which is made again, or holds
- * the survey back for a moment: false, since there is nothing new to try.
- */
+/** Waits while the survey is held back, unless that has taken too long already. */
+async function isLetOn({ heldBack }: Tools, trial: Trial): Promise<boolean> {
+  trial.heldSince ??= performance.now();
+  return performance.now() - trial.heldSince < heldAtMostMs && heldBack.letOn(trial.request.surveyId);
+}
+
+/** Another revision is in force. If the row is no newer than what we hold, the intake missed the announcement, which is made again: false, since there is nothing new to try. */
 async function refresh(deps: SubmissionsDeps, held: HeldSurvey): Promise<boolean> {
   const fresh = await deps.actors.sync(held.survey.id);
   if (fresh?.survey.revision !== held.survey.revision) return true;

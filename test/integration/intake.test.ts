@@ -170,18 +170,21 @@ describe('the intake script', () => {
     const first = await intake.holdBack(surveyId, 60_000);
     assert.equal(first?.revision, 1);
     assert.equal(await intake.holdBack(surveyId, 60_000), undefined);
-    assert.deepEqual(await codes(), ['STALE', 'STALE']);
+    assert.deepEqual(await codes(), ['HELD', 'HELD']);
+    assert.deepEqual([await intake.isHeld(surveyId), (await intake.append(appendix(surveyId, { revision: 9 }))).code], [true, 'STALE']);
     await first?.letOn();
+    assert.equal(await intake.isHeld(surveyId), false);
     assert.deepEqual(await codes(), ['ACCEPTED', 'ACCEPTED']);
     const second = await intake.holdBack(surveyId, 60_000);
     await first?.letOn();
-    assert.deepEqual(await codes(), ['STALE', 'STALE'], 'another holds it now');
+    assert.deepEqual(await codes(), ['HELD', 'HELD'], 'another holds it now');
     assert.equal(await intake.announce({ surveyId, revision: 1, quota: null, codePositions: 3, total: 0, completed: 0 }), false);
-    assert.deepEqual(await codes(), ['STALE', 'STALE'], 'nothing new is in force');
+    assert.deepEqual(await codes(), ['HELD', 'HELD'], 'nothing new is in force');
     assert.equal(await intake.announce({ surveyId, revision: 2, quota: null, codePositions: 3, total: 0, completed: 0 }), true);
     assert.equal((await intake.append(appendix(surveyId, { revision: 2 }))).code, 'ACCEPTED');
     await second?.letOn();
     assert.ok(await intake.holdBack(surveyId, 0));
+    assert.equal(await intake.isHeld(surveyId), false);
     assert.equal((await intake.append(appendix(surveyId, { revision: 2 }))).code, 'ACCEPTED');
   });
 
@@ -190,7 +193,7 @@ describe('the intake script', () => {
     const hold = await intake.holdBack(surveyId, 60_000);
     assert.deepEqual([hold?.revision, (await intake.append(appendix(surveyId))).code], [undefined, 'UNKNOWN']);
     assert.equal(await intake.announce({ surveyId, revision: 1, quota: null, codePositions: 3, total: 4, completed: 4 }), true);
-    assert.equal((await intake.append(appendix(surveyId))).code, 'STALE');
+    assert.equal((await intake.append(appendix(surveyId))).code, 'HELD');
     await hold?.letOn();
     assert.equal((await intake.append(appendix(surveyId))).code, 'ACCEPTED');
     assert.deepEqual(await intake.counts(surveyId), { total: 5, completed: 5 });

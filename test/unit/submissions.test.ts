@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SubmissionRequest } from '../../src/actors/submission-plan.ts';
+import { createHeldBack } from '../../src/actors/held-back.ts';
 import { createSubmissions, type SubmissionsDeps } from '../../src/actors/submissions.ts';
 import type { HeldSurvey } from '../../src/actors/surveys.ts';
+import { compileSurvey } from '../../src/domain/answers.ts';
 import { decodeResponse } from '../../src/domain/response-row.ts';
 import { unavailable } from '../../src/errors.ts';
 import type { Appendix, AppendResult } from '../../src/stores/redis/appendix.ts';
+import { eventually } from '../support/eventually.ts';
+import { blankSurvey } from '../support/questions.ts';
 
 const surveyId = '01900000-0000-7000-8000-000000000001';
 
@@ -21,7 +25,7 @@ function submitWithout(known: (appendix: Appendix) => AppendResult) {
   const never = (): never => assert.fail('not to be asked');
   const deps: SubmissionsDeps = {
     actors: { peek: () => held, lookUp: never, sync: never, announce: never, quotaFilled: never },
-    intake: { append: async (appendix) => known(appendix), state: never }, findStored: never, recall: never,
+    intake: { append: async (appendix) => known(appendix), state: never, isHeld: never }, findStored: never, recall: never,
     uploads: { reserve: async () => { throw unavailable('Another submission with this upload is under way', 5); }, release: never },
     secrets: { resumeToken: never, isResumeToken: never, disguise: (address) => address },
     submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => '01900000-0000-7000-8000-00000000000a', onBackgroundError: never,
@@ -75,7 +79,7 @@ describe('a response that is continued from many places at once', () => {
           stored = { ...stored, seen: stored.seen + 1, data: state };
           return { code: 'ACCEPTED', remaining: 9, resetMs: 1, text: '' };
         },
-        state: async () => stored,
+        state: async () => stored, isHeld: never,
       },
       findStored: never, recall: never, uploads: { reserve: never, release: never },
       secrets: { resumeToken: () => 'token', isResumeToken: () => true, disguise: (address) => address },
@@ -113,7 +117,7 @@ describe('a response to be continued whose answers only the response store has',
           appended.push(appendix);
           return { code: appendix.refusal === '' ? 'ACCEPTED' : 'REFUSED', remaining: 7, resetMs: 1000, text: '' };
         },
-        state: async () => ({ seen: 4, isDone: false, surveyId, submittedAtMs: 5, data: '' }), ...known,
+        state: async () => ({ seen: 4, isDone: false, surveyId, submittedAtMs: 5, data: '' }), isHeld: never, ...known,
       },
       findStored: never, recall: known.recall, uploads: { reserve: never, release: never },
       secrets: { resumeToken: () => 'token', isResumeToken: () => true, disguise: (address) => address },
@@ -179,5 +183,57 @@ describe('a response to be continued whose answers only the response store has',
     };
     assert.equal(await reasonOf(async () => undefined), 'NOT_FOUND');
     assert.equal(await reasonOf(async () => ({ seen: 3, isComplete: true, kept })), 'ALREADY_COMPLETE');
+  });
+});
+
+describe('submissions to a survey that is held back', () => {
+  const never = (): never => assert.fail('not to be asked');
+  const whole = (): SubmissionRequest => request(undefined);
+  const result = (code: AppendResult['code']): AppendResult => ({ code, remaining: 9, resetMs: 1, text: '' });
+
+  function setUp(isHeld: () => Promise<boolean>) {
+    const asked = { appends: 0, looks: 0 };
+    const survey = { ...blankSurvey(), id: surveyId };
+    const submit = createSubmissions({
+      actors: { peek: () => ({ ...held, survey, compiled: compileSurvey(survey) }), lookUp: never, sync: never, announce: never, quotaFilled: never },
+      intake: {
+        append: async () => ((asked.appends += 1), result((await isHeld()) ? 'HELD' : 'ACCEPTED')), state: never,
+        isHeld: async () => ((asked.looks += 1), isHeld()),
+      },
+      findStored: never, recall: never, uploads: { reserve: never, release: never }, secrets: { resumeToken: never, isResumeToken: never, disguise: (address) => address },
+      submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => surveyId, onBackgroundError: never,
+    });
+    return { submit, asked };
+  }
+
+  it('wait until it is let on, and cost next to nothing meanwhile', async () => {
+    let isHeld = true;
+    const { submit, asked } = setUp(async () => isHeld);
+    const outcomes = Promise.all(Array.from({ length: 300 }, () => submit(whole())));
+    await eventually(() => assert.ok(asked.looks >= 10));
+    assert.deepEqual(asked, { appends: 300, looks: asked.looks });
+    assert.ok(asked.looks < 20, `${asked.looks} looks`);
+    isHeld = false;
+    assert.deepEqual(new Set((await outcomes).map(({ kind }) => kind)), new Set(['accepted']));
+    assert.equal(asked.appends, 600);
+  });
+
+  it('wait again where it is held back anew', async () => {
+    let looks = 0;
+    const { submit } = setUp(async () => [true, false, true, false].at(looks++) ?? false);
+    assert.equal((await submit(whole())).kind, 'accepted');
+    assert.equal(looks, 5);
+  });
+
+  it('are refused for now when the intake goes away, and when too many wait', async () => {
+    const gone = setUp(async () => { throw unavailable('The intake is away', 2); });
+    await assert.rejects(gone.submit(whole()), { code: 'SERVICE_UNAVAILABLE' });
+    let isHeld = true;
+    const { letOn } = createHeldBack({ intake: { isHeld: async () => isHeld }, atMost: 2 });
+    const two = Promise.all([letOn('a'), letOn('b')]);
+    assert.equal(await letOn('a'), false);
+    isHeld = false;
+    assert.deepEqual(await two, [true, true]);
+    assert.equal(await letOn('a'), true);
   });
 });

@@ -109,13 +109,22 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
     },
 
     /**
-     * Keeps submissions to a survey from being accepted for so long at most: until a newer revision is announced, or it is let on. They are told that their revision is not in force, and come again. What was accepted before can then be looked at
-     * for good. One at a time holds a survey back: undefined while another does.
+     * Keeps submissions to a survey from being accepted for so long at most: until a newer revision is announced, or it is let on. They are
+     * told so, and wait. What was accepted before can then be looked at for good. One at a time holds a survey back: undefined while another does.
      */
     holdBack: async (surveyId: string, forMs: number): Promise<Hold | undefined> => {
       const key = surveyKey(shards.of(surveyId), surveyId);
       const [held, revision = ''] = await guarded(redis.holdSurvey(key, forMs, String(randomInt(1_000_000))));
       return held === undefined ? undefined : { revision: revision === '' ? undefined : Number(revision), letOn: async () => void (await guarded(redis.letSurveyOn(key, held))) };
+    },
+
+    /** Whether somebody holds the survey back right now, by the clock of the intake. */
+    isHeld: async (surveyId: string): Promise<boolean> => {
+      const results = (await guarded(redis.multi().hget(surveyKey(shards.of(surveyId), surveyId), 'held').time().exec())) ?? [];
+      const failed = results.find(([error]) => error)?.[0];
+      if (failed) throw unavailable('Responses cannot be stored durably right now', 2, failed);
+      const [held, time] = results.map(([, result]) => result) as [string | null, [string, string]];
+      return held !== null && Number(held) > Number(time[0]) * 1000 + Number(time[1]) / 1000;
     },
 
     /** Exact counts of accepted responses; undefined when the intake does not know the survey. */
@@ -215,7 +224,7 @@ function createLane(redis: IntakeRedis, shard: Shard, { metrics, hasRoom }: Requ
 
   // After these a submission is tried again: only what it meets at last counts.
   const tell = (code: AppendCode, count: number) => {
-    if (count > 0 && code !== 'STALE' && code !== 'UNKNOWN' && code !== 'CHANGED') metrics.submitted(code, count);
+    if (count > 0 && code !== 'STALE' && code !== 'HELD' && code !== 'UNKNOWN' && code !== 'CHANGED') metrics.submitted(code, count);
   };
 
   const refuse = (items: readonly Waiting[], error: unknown) => {

@@ -10,9 +10,9 @@
 --   `passed` are over the limit, the first `accepted` are accepted (the last of them fills the quota if isFilled), `code` is for those between;
 --   for each single 'code remaining ms-until-the-window-ends text'.
 local prefix, windowMs, memoryTtl, answersTtl = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local ACCEPTED, FILLED, REPLAY, MISMATCH, LIMITED, STALE, REFUSED, QUOTA, CHANGED, COMPLETE, UNKNOWN = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+local ACCEPTED, FILLED, REPLAY, MISMATCH, LIMITED, STALE, REFUSED, QUOTA, CHANGED, COMPLETE, UNKNOWN, HELD = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 
--- While a survey is held back no revision of it is current: somebody makes sure that nobody answers what he is about to change.
+-- While a survey is held back nothing is accepted: somebody makes sure that nobody answers what he is about to change.
 local function isHeld(untilMs)
   if not untilMs then return false end
   local now = redis.call('TIME')
@@ -24,7 +24,7 @@ for i = 1, tonumber(ARGV[5]) do
   local key = prefix .. 'survey:' .. ARGV[at]
   local found = redis.call('HMGET', key, 'rev', 'quota', 'total', 'completed', 'filled', 'codes', 'held')
   surveys[i] = {
-    id = ARGV[at], key = key, isKnown = found[1], isCurrent = found[1] == ARGV[at + 1] and not isHeld(found[7]), quota = tonumber(found[2] or ''),
+    id = ARGV[at], key = key, isKnown = found[1], isCurrent = found[1] == ARGV[at + 1], isHeld = isHeld(found[7]), quota = tonumber(found[2] or ''),
     total = tonumber(found[3] or 0), completed = tonumber(found[4] or 0), isFilled = found[5] == '1', newTotal = 0, newCompleted = 0,
     codes = tonumber(found[6] or 0),
   }
@@ -60,6 +60,7 @@ end
 local function acceptGroup(survey, passed, n, i)
   if not survey.isKnown then return 0, UNKNOWN, 0 end
   if not survey.isCurrent then return 0, STALE, 0 end
+  if survey.isHeld then return 0, HELD, 0 end
   if survey.isFilled then return 0, QUOTA, 0 end
   local seats = survey.quota and math.max(0, survey.quota - survey.completed - survey.newCompleted)
   local accepted = seats and math.min(passed, seats) or passed
@@ -134,6 +135,7 @@ local function decide(survey, i)
   end
   if not survey.isKnown then return UNKNOWN, '' end
   if not survey.isCurrent then return STALE, '' end
+  if survey.isHeld then return HELD, '' end
   if ARGV[i + 5] ~= '' then return REFUSED, ARGV[i + 5] end
   if survey.isFilled then return QUOTA, '' end
   if survey.quota and survey.completed + survey.newCompleted >= survey.quota then
