@@ -5,6 +5,7 @@ import { createLog } from '../../src/log.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import type { Appendix } from '../../src/stores/redis/appendix.ts';
 import { createIntake, type Intake } from '../../src/stores/redis/intake.ts';
+import { createLiveStream, type LiveStream } from '../../src/stores/redis/live.ts';
 import { answersKey, createShards, formerResponseKey, responseKey } from '../../src/stores/redis/shards.ts';
 import { createStream, type Stream } from '../../src/stores/redis/stream.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -20,6 +21,7 @@ describe('the intake script', () => {
   let intake: Intake;
   let plain: ReturnType<typeof createIntakeRedis>;
   let stream: Stream;
+  let live: LiveStream;
 
   before(async () => {
     const { redisUrl } = await sharedStores();
@@ -29,6 +31,7 @@ describe('the intake script', () => {
     plain = client;
     intake = createIntake({ redis: client, shards, metrics: quiet });
     stream = createStream(client);
+    live = createLiveStream(client);
   });
   after(async () => {
     for (const client of redis) await client.close();
@@ -293,6 +296,28 @@ describe('the intake script', () => {
     assert.equal((await intake.state(surveyId, forgotten))?.seen, 2);
     assert.equal((await save(deleted, 1, second)).code !== 'ACCEPTED', true);
     assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 0 });
+  });
+
+  it('goes on with what it has forgotten where only a former response under its id was deleted', async () => {
+    const [surveyId, responseId] = [await survey(), newId()];
+    const [former, later] = [Date.parse('2026-11-18T10:00:00.000Z'), Date.parse('2026-11-21T10:00:00.123Z')];
+    const row = (ms: number) => `["${surveyId}","${responseId}",${ms},1,0,1]`;
+    const save = (submittedAtMs: number, seen: number, digest: string) => intake.append(appendix(surveyId, { responseId, seen, digest, isComplete: false, state: '{}', row: row(submittedAtMs), reply: replyOf(responseId) }));
+    const forget = () => plain.del(responseKey(responseId), answersKey(responseId));
+    for (const moment of [former, later]) {
+      assert.equal((await save(moment, 0, first)).code, 'ACCEPTED');
+      if (moment === former) await forget();
+    }
+    assert.equal(await intake.remove({ surveyId, responseId, submittedAtMs: former, isComplete: false, row: '["gone"]' }), true);
+    await forget();
+    const removed = (submittedAtMs: number) => live.removed(shards.of(surveyId), [{ responseId, submittedAtMs }]);
+    assert.deepEqual([await removed(former), await removed(later)], [[true], [false]]);
+    assert.equal((await save(former, 1, second)).code, 'CHANGED');
+    assert.equal((await save(later, 1, second)).code, 'ACCEPTED');
+    await forget();
+    await plain.set(`${shards.of(surveyId).prefix}removed:${responseId}`, '1');
+    assert.equal((await save(later, 1, second)).code, 'CHANGED', 'a former version did not say which one it deleted');
+    assert.deepEqual(await removed(later), [true]);
   });
 
   it('knows the states in which a former version kept the answers, and goes on with them', async () => {

@@ -19,7 +19,7 @@ async function listen() {
   const state = { text: '', isHeld: false, isFull: false };
   const upTo = (position: { ms: number }) => entries.filter(({ id }) => Number(id.split('-')[0]) > position.ms);
   const stream = {
-    acknowledged: async () => behindEntry('0-0'), removed: async () => new Set<string>(), read: async (_shard: unknown, after: { ms: number }, count: number) => upTo(after).slice(0, count),
+    acknowledged: async () => behindEntry('0-0'), removed: async () => [], read: async (_shard: unknown, after: { ms: number }, count: number) => upTo(after).slice(0, count),
     span: async () => ({ oldest: undefined, newest: behindEntry(entries.at(-1)?.id ?? '0-0'), isTrimmed: false, removals: 0 }),
   };
   // A survey that nobody knows brings no event, but is asked for where an entry holds something of it.

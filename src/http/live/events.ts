@@ -11,6 +11,7 @@ export interface LiveEvent extends Frame {
   cursor: string;
   position: LivePosition;
   responseId: string;
+  submittedAtMs: number;
 }
 
 export interface EventsDeps {
@@ -51,5 +52,5 @@ function eventOf(compiled: CompiledSurvey, { head, row }: EntryRow, position: Li
   });
   const bytes = Buffer.from(text);
   // Thousands of these are held while clients catch up: the text is made again where it is needed.
-  return { type: 'response', bytes, get text() { return bytes.toString(); }, cursor, position, responseId: head.responseId };
+  return { type: 'response', bytes, get text() { return bytes.toString(); }, cursor, position, responseId: head.responseId, submittedAtMs: head.submittedAtMs };
 }

@@ -68,8 +68,8 @@ export function createPast(stream: LiveStream, read: EventReader) {
     const known = present.get(key);
     if (known?.removals === removals) return known.events;
     const looking = eventsOf(surveyId, entry).then(async (events) => {
-      const removed = await stream.removed(shard, events.map(({ responseId }) => responseId));
-      return removed.size === 0 ? events : events.filter(({ responseId }) => !removed.has(responseId));
+      const removed = await stream.removed(shard, events);
+      return removed.includes(true) ? events.filter((_, index) => removed[index] !== true) : events;
     });
     present.put(key, { removals, events: looking }, 2 * entry.rows.length + 512);
     looking.catch(() => present.get(key)?.events === looking && present.drop(key));

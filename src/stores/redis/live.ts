@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { assetPath } from '../../assets.ts';
 import { behindEntry, entryOf, isWholeEntry, type LivePosition } from '../../domain/live-cursor.ts';
 import type { Messages } from './messages.ts';
+import { isAmongRemoved, removedKey } from './removals.ts';
 import type { Shard } from './shards.ts';
 import { createStream, type StreamEntry } from './stream.ts';
 
@@ -38,10 +39,10 @@ export function createLiveStream(plain: Redis) {
     /** Entries that hold anything behind a position, oldest first; the first may have been seen in part. */
     read: (shard: Shard, after: LivePosition, count: number): Promise<StreamEntry[]> =>
       stream.readRange(shard, `${isWholeEntry(after) ? '(' : ''}${entryOf(after)}`, '+', count),
-    /** Which of these responses have been deleted since. */
-    async removed(shard: Shard, responseIds: readonly string[]): Promise<Set<string>> {
-      const flags = responseIds.length === 0 ? [] : await redis.mget(responseIds.map((responseId) => `${shard.prefix}removed:${responseId}`));
-      return new Set(responseIds.filter((_, index) => flags[index] !== null));
+    /** Of each of these responses, whether it has been deleted since. */
+    async removed(shard: Shard, responses: readonly { responseId: string; submittedAtMs: number }[]): Promise<boolean[]> {
+      const noted = responses.length === 0 ? [] : await redis.mget(responses.map(({ responseId }) => removedKey(shard, responseId)));
+      return responses.map(({ submittedAtMs }, index) => isAmongRemoved(noted[index], submittedAtMs));
     },
   };
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { assetPath } from '../../assets.ts';
+import { isAmongRemoved, removedKey } from './removals.ts';
 import type { Shard } from './shards.ts';
 
 /** One entry of a shard's stream: the submissions that one tick accepted. */
@@ -123,9 +124,7 @@ export function createStream(plain: Redis) {
     },
     /** Whether the response that was submitted under this id at this moment has been deleted a short while ago. */
     async isRemoved(shard: Shard, responseId: string, submittedAtMs: number): Promise<boolean> {
-      const moments = (await redis.get(`${shard.prefix}removed:${responseId}`))?.split(',') ?? [];
-      // A former version did not say which one.
-      return moments.includes(String(submittedAtMs)) || moments.includes('1');
+      return isAmongRemoved(await redis.get(removedKey(shard, responseId)), submittedAtMs);
     },
   };
 }

@@ -108,6 +108,15 @@ local function remember(survey, i, kept)
   elseif n > 1 then redis.call('DEL', answersName) end
 end
 
+-- Whether the response that this row belongs to has been deleted a short while ago: of several under its id the one that was submitted at that moment.
+local function isRemoved(responseId, row)
+  local removed = redis.call('GET', prefix .. 'removed:' .. responseId)
+  if not removed then return false end
+  local moment = string.match(row, '^%["[^"]*","[^"]*",(%d+),')
+  -- Former versions noted no moment.
+  return removed == '1' or not moment or string.find(',' .. removed .. ',', ',' .. moment .. ',', 1, true) ~= nil
+end
+
 local function decide(survey, i)
   local idempotencyKey, digest, isComplete, responseId, seen = ARGV[i + 6], ARGV[i + 7], ARGV[i + 8] == '1', ARGV[i + 9], ARGV[i + 10]
   local idempotencyName = idempotencyKey ~= '' and (prefix .. 'idem:' .. survey.id .. ':' .. idempotencyKey)
@@ -131,7 +140,7 @@ local function decide(survey, i)
       if kept[2] == '1' then return COMPLETE, '' end
       if kept[1] ~= seen then return CHANGED, '' end
     -- Of what is no longer remembered, the caller has asked the response store; but it may have been deleted since.
-    elseif seen ~= '0' and redis.call('EXISTS', prefix .. 'removed:' .. responseId) == 1 then return CHANGED, '' end
+    elseif seen ~= '0' and isRemoved(responseId, ARGV[i + 3]) then return CHANGED, '' end
   end
   if not survey.isKnown then return UNKNOWN, '' end
   if not survey.isCurrent then return STALE, '' end
