@@ -48,8 +48,10 @@ interface Run {
   turnInMs(): number;
   /** When that is, for the row; null: at once. */
   nextTurnAt(): Date | null;
-  /** An event that stands for so many others goes now. */
-  takeTurn(events: number): void;
+  /** An event that stands for so many others goes now, unless the turn is given back. */
+  takeTurn(events: number): () => void;
+  /** Keeps the endpoint, and writes down its next turn; a failure is left to the lease. */
+  renew(): Promise<void>;
   /** Nothing may be sent any more. */
   isLost(): boolean;
   /** Nothing should be begun any more. */
@@ -107,7 +109,7 @@ export function createDeliverer(deps: DeliverDeps) {
   };
 
   /** Waits until the endpoint's pace lets the message go; false when it should not be sent by this run. A turn that would come after its slice is left to another. */
-  const haveTurn = async ({ webhook, sliceUntil, turnInMs, takeTurn, isLost, isOver }: Run, message: Message): Promise<boolean> => {
+  const haveTurn = async ({ webhook, sliceUntil, turnInMs, takeTurn, renew, isLost, isOver }: Run, message: Message): Promise<boolean> => {
     if (webhook.maxPerSecond === null) return !isOver();
     for (let waitMs = 1; waitMs > 0 && !isLost(); ) {
       waitMs = turnInMs();
@@ -115,13 +117,17 @@ export function createDeliverer(deps: DeliverDeps) {
       if (waitMs > 0) await sleep(Math.min(waitMs, lookMs));
     }
     if (isLost()) return false;
-    takeTurn(message.deliveries.length);
-    return true;
+    const giveBack = takeTurn(message.deliveries.length);
+    // Should this process die now, its lease alone would keep others away for less long.
+    if (turnInMs() > safeMs) await renew();
+    if (!isLost()) return true;
+    giveBack();
+    return false;
   };
 
   /** The turns of one run: not before that which the row names, since another process may have had those before it. */
   const turnsOf = ({ id, maxPerSecond, nextTurnAt: noted }: Webhook): Pick<Run, 'turnInMs' | 'nextTurnAt' | 'takeTurn'> => {
-    if (maxPerSecond === null) return { turnInMs: () => 0, nextTurnAt: () => null, takeTurn: () => undefined };
+    if (maxPerSecond === null) return { turnInMs: () => 0, nextTurnAt: () => null, takeTurn: () => () => undefined };
     const pace = paces.get(id, createPace);
     const notBefore = performance.now() + (noted ? noted.getTime() - now() : 0);
     const turnInMs = () => Math.max(pace.waitMs(maxPerSecond), notBefore - performance.now(), 0);
@@ -134,17 +140,18 @@ export function createDeliverer(deps: DeliverDeps) {
     let safeUntil = performance.now() + leaseMs - safeMs;
     let isEnded = false;
     const isLost = () => isEnded || isStopping || performance.now() > safeUntil;
-    const run: Run = {
-      webhook, agent: agents.get(webhook.id, createEndpointAgent), secrets: secretsOf(webhook, deps),
-      ...turns, sliceUntil, isLost, isOver: () => isLost() || performance.now() > sliceUntil, end: () => void (isEnded = true),
-    };
-    const renewal = setInterval(() => {
+    const renew = (): Promise<void> => {
       const askedAt = performance.now();
-      webhooks.extend({ webhookId: webhook.id, holder, nowMs: now(), untilMs: now() + leaseMs, asOf: webhook.updatedAt, nextTurnAt: turns.nextTurnAt() }).then(
-        (isKept) => (isKept ? (safeUntil = askedAt + leaseMs - safeMs) : run.end()),
+      return webhooks.extend({ webhookId: webhook.id, holder, nowMs: now(), untilMs: now() + leaseMs, asOf: webhook.updatedAt, nextTurnAt: turns.nextTurnAt() }).then(
+        (isKept) => void (isKept ? (safeUntil = askedAt + leaseMs - safeMs) : run.end()),
         () => undefined,
       );
-    }, renewMs);
+    };
+    const run: Run = {
+      webhook, agent: agents.get(webhook.id, createEndpointAgent), secrets: secretsOf(webhook, deps),
+      ...turns, sliceUntil, renew, isLost, isOver: () => isLost() || performance.now() > sliceUntil, end: () => void (isEnded = true),
+    };
+    const renewal = setInterval(() => void renew(), renewMs);
     const waiting = createWaiting({ deliveries, webhook, now, newId: deps.newId });
     const settler = createSettler({ settle: deliveries.settle, log });
     const failing = (error: unknown) => {

@@ -8,9 +8,11 @@ export function createPace(monotonicMs: () => number = () => performance.now()) 
   return {
     /** How long until a turn may be taken. */
     waitMs: (perSecond: number): number => Math.max(0, dueAt(perSecond) - monotonicMs()),
-    take(perSecond: number, events = 1): void {
-      const nowMs = monotonicMs();
+    /** Gives how to give it back, as long as nobody has taken the next one. */
+    take(perSecond: number, events = 1): () => void {
+      const [nowMs, before] = [monotonicMs(), last];
       last = { atMs: nowMs - dueAt(perSecond) < lateMs ? dueAt(perSecond) : nowMs, events };
+      return () => void (last = before);
     },
   };
 }

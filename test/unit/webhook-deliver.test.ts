@@ -27,7 +27,7 @@ function setUp(fakes: { due?: (held: readonly string[]) => Promise<Delivery[]>; 
   const secret = makeSecret();
   const deps: DeliverDeps = {
     webhooks: {
-      lease: async () => (did.push('lease'), { ...webhook, ...fakes.webhook }), extend: async ({ nextTurnAt }) => (turns.push(nextTurnAt), true), release: async () => void did.push('release'), markFailing: async () => undefined, pause: async () => undefined, disable: async () => undefined,
+      lease: async () => (did.push('lease'), { ...webhook, ...fakes.webhook }), extend: async ({ nextTurnAt }) => (did.push('extend'), turns.push(nextTurnAt), true), release: async () => void did.push('release'), markFailing: async () => undefined, pause: async () => undefined, disable: async () => undefined,
     },
     deliveries: {
       due: async (_id, { held, most }) => fakes.due?.(held) ?? rows.filter(({ id }) => !settled.has(id) && !held.includes(id)).slice(0, most),
@@ -44,7 +44,7 @@ function setUp(fakes: { due?: (held: readonly string[]) => Promise<Delivery[]>; 
     },
     secrets: { open: () => secret }, scheduleSeconds: [1], metrics: { webhookAttempted: () => undefined }, log: createLog('silent'), now: Date.now, random: Math.random, newId,
   };
-  return { deliverer: createDeliverer(deps), rows, settled, did, turns, count: (what: string) => did.filter((one) => one === what).length };
+  return { deliverer: createDeliverer(deps), deps, rows, settled, did, turns, count: (what: string) => did.filter((one) => one === what).length };
 }
 
 describe('delivering to an endpoint', () => {
@@ -100,6 +100,35 @@ describe('delivering to an endpoint', () => {
       assert.deepEqual([count('send'), settled.size], [sent, sent * 100]);
       ahead += 100_000;
     }
+  });
+
+  it('notes a turn that outlasts the lease before it sends what takes it: should it die then, nobody else begins before the next', async () => {
+    const batches = setUp({ webhook: { isBatch: true, maxPerSecond: 1 } });
+    await batches.deliverer.drain(webhook.id);
+    assert.deepEqual(batches.did, ['lease', 'extend', 'send', 'settle', 'release']);
+    const aheadMs = (batches.turns[0]?.getTime() ?? 0) - Date.now();
+    assert.ok(aheadMs > 90_000 && aheadMs <= 100_000, `${aheadMs} ms`);
+    const quick = setUp({ webhook: { maxPerSecond: 1000 } });
+    await quick.deliverer.drain(webhook.id);
+    assert.equal(quick.count('extend'), 0, 'the lease keeps others away for long enough');
+  });
+
+  it('sends nothing when noting the turn takes so long that the endpoint may be another’s by then', async (test) => {
+    const clock = performance.now.bind(performance);
+    let ahead = 0;
+    test.mock.method(performance, 'now', () => clock() + ahead);
+    const { deliverer, deps, count } = setUp({ webhook: { isBatch: true, maxPerSecond: 1 } });
+    let isAway = true;
+    Object.assign(deps.webhooks, { extend: async () => {
+      if (!isAway) return true;
+      ahead += 7000;
+      throw new Error('the database was away');
+    } });
+    await deliverer.drain(webhook.id);
+    assert.equal(count('send'), 0);
+    isAway = false;
+    await deliverer.drain(webhook.id);
+    assert.equal(count('send'), 1, 'the turn that nobody used is still there');
   });
 
   it('says that there is more where the next turn comes just after its slice', async (test) => {
