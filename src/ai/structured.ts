@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
 import { z } from 'zod';
 import { thinkingTokens } from './models.ts';
 import { withOwnSignal } from './own-signal.ts';
@@ -33,6 +34,8 @@ export interface AskAhead {
   signal: AbortSignal;
   /** See CompletionRequest. */
   begin?: CompletionRequest['begin'];
+  /** Takes each reply as it comes, before it is read. */
+  heard?: (text: string) => void;
 }
 
 /** Asks a provider for a value, unless the same was asked a short while ago. Only replies that fit are kept. The calls that it took are written down. */
@@ -43,13 +46,13 @@ export async function ask<T>(provider: Provider, task: Task<T>, signal: AbortSig
 }
 
 /** The same; `noted` resolves when the calls are written down and the reply is kept. */
-export async function askAhead<T>(provider: Provider, task: Task<T>, { signal, begin }: AskAhead): Promise<Asked<T> & { noted: Promise<unknown> }> {
+export async function askAhead<T>(provider: Provider, task: Task<T>, { signal, ...ahead }: AskAhead): Promise<Asked<T> & { noted: Promise<unknown> }> {
   const { kept } = provider;
-  const anew = () => withOwnSignal(signal, (own) => askAnew(provider, task, { signal: own, begin }));
+  const anew = () => withOwnSignal(signal, (own) => askAnew(provider, task, { signal: own, ...ahead }));
   if (!kept) return (await anew()).asked;
   const key = createHash('sha256').update(JSON.stringify([provider.name, provider.models[task.tier], task.name, task.version, task.system, task.data])).digest('base64url');
   const known = await kept.get(key);
-  const read = known === undefined ? undefined : readText(known, task);
+  const read = known === undefined ? undefined : readReply(known, task);
   if (read && 'value' in read) return { value: read.value, model: provider.models[task.tier], inputTokens: 0, outputTokens: 0, noted: Promise.resolve() };
   const { asked, text } = await anew();
   return { ...asked, noted: Promise.all([asked.noted, kept.set(key, text)]) };
@@ -70,20 +73,23 @@ async function askAnew<T>(provider: Provider, task: Task<T>, ahead: AskAhead): P
 }
 
 /** Adds each call that was answered to `calls`. */
-async function exchange<T>(provider: Provider, { task, calls }: { task: Task<T>; calls: Completion[] }, { signal, begin }: AskAhead): Promise<{ value: T; text: string }> {
+async function exchange<T>(provider: Provider, { task, calls }: { task: Task<T>; calls: Completion[] }, { signal, begin, heard }: AskAhead): Promise<{ value: T; text: string }> {
   const model = provider.models[task.tier];
   const schema = schemaOf(task.schema);
   const question: Turn = { role: 'user', text: JSON.stringify(task.data) };
   const say = async (turns: readonly Turn[]) => {
     const call = await provider.complete({ model, system: task.system, turns, schemaName: task.name, schema, maxOutputTokens: task.maxOutputTokens + thinkingTokens(model), signal, ...(begin && { begin }) });
     calls.push(call);
+    heard?.(call.text);
+    // What that sets off goes out before the reply is read.
+    if (heard) await turn();
     return call.text;
   };
   const first = await say([question]);
-  const read = readText(first, task);
+  const read = readReply(first, task);
   if ('value' in read) return { value: read.value, text: first };
   const second = await say([question, { role: 'assistant', text: first.slice(0, mostQuoted) || '{}' }, { role: 'user', text: repairWords(read.wrong) }]);
-  const repaired = readText(second, task);
+  const repaired = readReply(second, task);
   if (!('value' in repaired)) throw new UnfitReply();
   return { value: repaired.value, text: second };
 }
@@ -96,7 +102,8 @@ function repairWords(wrong: readonly string[]): string {
   return JSON.stringify({ problem: 'Your reply cannot be used. Reply again, in full, with these mistakes put right.', mistakes: wrong.slice(0, mistakesTold) });
 }
 
-function readText<T>(text: string, task: Task<T>): ReplyReading<T> {
+/** What a reply to a task says. */
+export function readReply<T>(text: string, task: Pick<Task<T>, 'read'>): ReplyReading<T> {
   let reply: unknown;
   try {
     // Some models put their JSON into a Markdown fence.

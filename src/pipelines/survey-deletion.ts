@@ -4,7 +4,7 @@ import type { Stores } from '../stores/stores.ts';
 import type { ExportJobs } from './exports/jobs.ts';
 
 export interface SurveyDeletionDeps {
-  stores: Pick<Stores, 'intake' | 'deliveries' | 'responses' | 'findings' | 'stream' | 'shards'>;
+  stores: Pick<Stores, 'intake' | 'deliveries' | 'responses' | 'findings' | 'paidReplies' | 'stream' | 'shards'>;
   core: { reading: Pick<Core['reading'], 'settled'>; uploads: Pick<Core['uploads'], 'removeOfSurvey'> };
   exportJobs: Pick<ExportJobs, 'removeOfSurvey'>;
 }
@@ -41,6 +41,7 @@ export function createSurveyDeletion({ stores, core, exportJobs }: SurveyDeletio
     await dropLetters(surveyId);
     await stores.responses.eraseSurvey(surveyId);
     await stores.findings.removeOfSurvey(surveyId);
+    await stores.paidReplies.removeOfSurvey(surveyId);
     await stores.intake.forget(surveyId);
   };
 }

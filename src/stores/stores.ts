@@ -24,6 +24,7 @@ import { checkIntake } from './redis/intake-check.ts';
 import { createIntake } from './redis/intake.ts';
 import { createLiveNews, createLiveStream } from './redis/live.ts';
 import { createMessages } from './redis/messages.ts';
+import { createPaidReplies } from './redis/paid-replies.ts';
 import { watchPressure } from './redis/pressure.ts';
 import { createRightsNews } from './redis/rights-news.ts';
 import { createShards } from './redis/shards.ts';
@@ -81,6 +82,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     totals: createTotalsStore({ clickhouse, ...placement }),
     crosstab: createCrosstabStore({ clickhouse, ...placement }),
     findings: createFindings({ rows: createAiFindingRows(sql), table: createFindingTable({ clickhouse, ...placement }), newId: () => newId() }),
+    paidReplies: createPaidReplies(sharedRedis),
     live: createLiveStream(liveRedis),
     messages,
     liveNews: createLiveNews(messages),

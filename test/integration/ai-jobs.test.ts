@@ -77,7 +77,7 @@ describe('AI jobs', () => {
     startAiJobs({
       store: { ...store, complete: onceAway('complete', store.complete) }, surveys: { ...surveys, load: onceAway('load', surveys.load) }, settled: async () => {}, tell: () => {}, log: createLog('error'),
       providers: { pick: onceAway('pick', async () => provider) }, findings: { publish: onceAway('publish', async () => 'edition') }, batchSize: 10, batchDelayMs: 0, batchesAtOnce: 1, anonymiseAll: undefined,
-      responses: { countOf: async () => new Map(), async *stream() {} }, workers: { add: async () => {}, work: (_: string, handler: typeof work) => void (work = handler) }, newId: () => newId(), now: Date.now,
+      responses: { countOf: async () => new Map(), async *stream() {} }, paid: { all: async () => [], drop: async () => {} }, workers: { add: async () => {}, work: (_: string, handler: typeof work) => void (work = handler) }, newId: () => newId(), now: Date.now,
     } as unknown as AiJobsDeps);
     await work({ aiJobId: id });
     assert.deepEqual([...missed].sort(), ['complete', 'load', 'pick', 'publish']);

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { KeptReplies } from '../../src/ai/provider.ts';
+import { newId } from '../../src/ids.ts';
 import { createAiStore, type AiStore } from '../../src/stores/postgres/ai.ts';
+import type { PaidReplies } from '../../src/stores/redis/paid-replies.ts';
+import type { SeenCall } from '../support/ai-provider.ts';
 import { answersOf, away, dataOf, openAnalysisScene, textsOf, type AnalysisScene } from '../support/analysis-scene.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -18,6 +20,10 @@ describe('an analysis whose calls are under way', () => {
     scene.reset();
     ai.answer = (call) => ({ answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) });
   });
+  /** To whatever is asked. */
+  const answerTo = (call: SeenCall): unknown =>
+    'same' in call.schema.properties ? { same: [] } : 'summary' in call.schema.properties ? { summary: 'all', insights: [], recommendations: [] } : 'note' in call.schema.properties ? { note: 'a note' }
+      : { answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral', ...('themes' in call.schema.properties.answers.items.properties && { themes: ['Food'] }) })) };
 
   /** The store, of which `saveFindings` waits or fails as it is told. */
   const saving = (before: (save: number) => Promise<void>): Pick<AiStore, 'saveFindings'> => {
@@ -55,18 +61,100 @@ describe('an analysis whose calls are under way', () => {
     assert.deepEqual(ai.calls.flatMap(textsOf), answersOf(50).map((text) => `masked ${text}`));
   });
 
-  it('sends no batch before the one that was answered is stored', async () => {
+  /** What keeps replies, of which `keep` waits or fails as it is told. */
+  const keeping = (before: (keep: number) => Promise<void>): Pick<PaidReplies, 'keep'> => {
+    let keeps = 0;
+    return {
+      async keep(...given) {
+        await before((keeps += 1));
+        await scene.paid.keep(...given);
+      },
+    };
+  };
+
+  for (const type of ['sentiment', 'themes', 'summary'] as const)
+    it(`sends no batch before the reply to the one that was answered is kept: ${type}`, async () => {
+      let keep = (): void => undefined;
+      const mayKeep = new Promise<void>((resolve) => (keep = resolve));
+      const { add, run, id } = await scene.openSurvey({ type, batchSize: 10, paid: keeping(async (kept) => (kept === 2 ? mayKeep : undefined)) });
+      ai.answer = answerTo;
+      await add(answersOf(40));
+      const done = run();
+      await eventually(() => assert.equal(ai.calls.length, 2));
+      for (let turns = 0; turns < 200; turns += 1) await turn();
+      assert.equal(ai.calls.length, 2, 'it would be paid for twice by who takes the job over now');
+      keep();
+      await done;
+      assert.equal(await storedOf(id), 40);
+    });
+
+  it('stores a reply beside the next call, but never more of them than calls may be under way', async () => {
     let store = (): void => undefined;
     const mayStore = new Promise<void>((resolve) => (store = resolve));
-    const { add, run, id } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, store: saving(async (save) => (save === 2 ? mayStore : undefined)) });
+    const { add, run, id } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, store: saving(() => mayStore) });
+    await add(answersOf(60));
+    const done = run();
+    await eventually(() => assert.equal(ai.calls.length, 3));
+    for (let turns = 0; turns < 200; turns += 1) await turn();
+    assert.deepEqual([ai.calls.length, await storedOf(id)], [3, 0]);
+    store();
+    await done;
+    assert.equal(await storedOf(id), 60);
+    assert.deepEqual(await scene.paid.all({ surveyId: id, topic: 'sentiment/test' }), [], 'nothing is kept longer');
+  });
+
+  it('stores a reply before the next call where it cannot be kept', async () => {
+    let store = (): void => undefined;
+    const mayStore = new Promise<void>((resolve) => (store = resolve));
+    const keep = async (): Promise<void> => {
+      throw new Error('away');
+    };
+    const { add, run, id } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, paid: { keep }, store: saving(async (save) => (save === 2 ? mayStore : undefined)) });
     await add(answersOf(40));
     const done = run();
     await eventually(() => assert.equal(ai.calls.length, 2));
     for (let turns = 0; turns < 200; turns += 1) await turn();
-    assert.equal(ai.calls.length, 2, 'it would be paid for twice by who takes the job over now');
+    assert.equal(ai.calls.length, 2);
     store();
     await done;
     assert.equal(await storedOf(id), 40);
+  });
+
+  for (const type of ['sentiment', 'themes', 'summary'] as const)
+    it(`finds the replies that a process kept and did not store, whatever came in since: ${type}`, async () => {
+      const real = createAiStore(scene.postgres.sql);
+      let isDying = true;
+      const { add, run, id, scope } = await scene.openSurvey({
+        type, batchSize: 10, paid: { drop: async (...given) => (isDying ? undefined : scene.paid.drop(...given)) },
+        store: { saveFindings: async (...given) => { if (isDying) throw new Error('killed'); await real.saveFindings(...given); } },
+      });
+      ai.answer = answerTo;
+      await add(answersOf(10));
+      await assert.rejects(run(), /killed/);
+      assert.deepEqual([ai.calls.length, await storedOf(id)], [1, 0]);
+      isDying = false;
+      // Batches are others than before.
+      await add(answersOf(25).slice(10), { isEarlier: true });
+      await run();
+      const sent = ai.calls.filter((call) => 'answers' in dataOf(call)).flatMap(textsOf);
+      assert.deepEqual(sent.toSorted(), answersOf(25).slice(10).toSorted(), 'nothing is paid for twice');
+      assert.equal(await storedOf(id), 25);
+      if (type === 'themes') assert.deepEqual((await real.themes(scope, 5)).map(({ name, count }) => [name, count]), [['Food', 25]]);
+      assert.deepEqual(await scene.paid.all(scope), []);
+    });
+
+  it('leaves nothing of a kept reply whose response is gone, and drops one that fits nothing', async () => {
+    const { add, run, id, scope } = await scene.openSurvey({ type: 'sentiment', batchSize: 10 });
+    const [gone, questionId] = [newId(), newId()];
+    const digest = '00'.repeat(16);
+    await scene.paid.keep(scope, { id: newId(), answers: [{ responseId: gone, questionId, digest }], text: '{"answers":[{"n":1,"sentiment":"neutral"}]}' });
+    await scene.paid.keep(scope, { id: newId(), answers: [{ responseId: gone, questionId, digest }], text: 'no' });
+    await scene.paid.keep({ ...scope, topic: 'themes/test' }, { id: newId(), answers: [], text: '{}' });
+    await add(answersOf(5));
+    await run();
+    assert.deepEqual([await storedOf(id), (await scene.paid.all(scope)).length, (await scene.paid.all({ ...scope, topic: 'themes/test' })).length], [5, 0, 1]);
+    await scene.paid.removeOfSurvey(id);
+    assert.deepEqual(await scene.paid.all({ ...scope, topic: 'themes/test' }), []);
   });
 
   it('looks beside the next call for responses that were erased, and ends when that is over', async () => {
@@ -102,14 +190,12 @@ describe('an analysis whose calls are under way', () => {
   });
 
   it('fails where an answer cannot be stored, and when it runs again pays only for what was never answered', async () => {
-    const replies = new Map<string, string>();
-    const kept: KeptReplies = { get: async (key) => replies.get(key), set: async (key, text) => void replies.set(key, text) };
     let isBroken = true;
-    const { add, run, id } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, kept, store: saving(async (save) => { if (isBroken && save === 2) throw new Error('no room'); }) });
+    const { add, run, id } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, store: saving(async (save) => { if (isBroken && save === 2) throw new Error('no room'); }) });
     await add(answersOf(60));
     await assert.rejects(run(), /no room/);
     const paid = ai.calls.flatMap(textsOf);
-    assert.equal(paid.length, 20);
+    assert.ok(paid.length <= 40, `${paid.length} answers`);
     isBroken = false;
     await run();
     assert.deepEqual([...paid, ...ai.calls.flatMap(textsOf)], answersOf(60));

@@ -10,9 +10,12 @@ import { createLog } from '../../src/log.ts';
 import { analyse, type AnalyseDeps } from '../../src/pipelines/ai/analysis/analyse.ts';
 import { createAiStore, type AiStore, type SurveyJob } from '../../src/stores/postgres/ai.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
+import { createSharedRedis } from '../../src/stores/redis/clients.ts';
+import { createPaidReplies, type PaidReplies } from '../../src/stores/redis/paid-replies.ts';
 import { startAiProvider, standInKey, type SeenCall } from './ai-provider.ts';
 import { freshDatabase } from './people-server.ts';
 import { givenStart, openResponseDatabase, responseLine } from './response-database.ts';
+import { sharedStores } from './stores.ts';
 
 /** What a call was about. */
 export const dataOf = ({ user }: SeenCall): any => JSON.parse(user[0] ?? '{}');
@@ -33,6 +36,8 @@ export interface AnalysedSurveyOptions {
   noted?: Promise<void>;
   /** In place of what the store does. */
   store?: Partial<AiStore>;
+  /** In place of what keeps replies. */
+  paid?: Partial<PaidReplies>;
 }
 
 /** Real stores and a stand-in of a provider, for analyses without a service around them. */
@@ -42,9 +47,12 @@ export async function openAnalysisScene() {
   await postgres.sql`INSERT INTO users ${postgres.sql({ id: ownerId, email: 'a@example.org', email_key: 'a@example.org', password_hash: '-', role: 'EDITOR' })}`;
   const responses = await openResponseDatabase();
   const ai = await startAiProvider();
+  const redis = createSharedRedis((await sharedStores()).redisJobsUrl, createLog('error'));
+  await redis.connect();
+  const paid = createPaidReplies(redis);
 
   /** A survey with one open question; `asked` counts what the store is asked for, by name. */
-  const openSurvey = async ({ type, batchSize, batchesAtOnce = 1, anonymiseAll, kept, noted, store: replaced = {} }: AnalysedSurveyOptions) => {
+  const openSurvey = async ({ type, batchSize, batchesAtOnce = 1, anonymiseAll, kept, noted, store: replaced = {}, paid: replacedPaid = {} }: AnalysedSurveyOptions) => {
     const survey = { ...blankSurvey(newId(), ownerId, Date.now()), title: 'Canteen' };
     await createSurveyStore(postgres.sql).create(survey);
     const question = { id: newId(), type: 'LONG_TEXT', text: 'What do you think?', isHidden: false, options: [], rows: [], settings: {}, slots: { codes: { '': 0 }, numbers: {}, texts: { '': 0 } } } as unknown as Question;
@@ -58,7 +66,8 @@ export async function openAnalysisScene() {
       },
     });
     let told = 0;
-    const add = (texts: string[]) => responses.store(texts.map((text) => responseLine({ surveyId: survey.id, submittedAtMs: givenStart + (told += 1), codes: [1], texts: [text] })));
+    const add = (texts: string[], { isEarlier = false } = {}) =>
+      responses.store(texts.map((text) => responseLine({ surveyId: survey.id, submittedAtMs: givenStart + (told += 1) * (isEarlier ? -1 : 1), codes: [1], texts: [text] })));
     const openAi = createOpenAi({ apiKey: standInKey, baseUrl: ai.env['OPENAI_BASE_URL'], models: { high: 'large', low: 'small' }, timeoutMs: 10_000, fetch });
     const provider: Provider = { ...openAi, kept, complete: async (request) => ({ ...(await openAi.complete(request)), ...(noted && { noted }) }) };
     const run = async (): Promise<Conclusion | null> => {
@@ -66,7 +75,7 @@ export async function openAnalysisScene() {
       await postgres.sql`INSERT INTO ai_jobs ${postgres.sql({ id: job.id, owner_id: ownerId, survey_id: survey.id, topic: job.topic, request: postgres.sql.json(job.request), status: 'RUNNING' })}`;
       asked.clear();
       ai.calls.length = 0;
-      const deps = { store, responses: responses.responses, batchSize, batchDelayMs: 0, batchesAtOnce, anonymiseAll, newId: () => newId(), log: createLog('error') };
+      const deps = { store, responses: responses.responses, batchSize, batchDelayMs: 0, batchesAtOnce, anonymiseAll, paid: { ...paid, ...replacedPaid }, newId: () => newId(), log: createLog('error') };
       const { signal } = new AbortController();
       const conclusion = await analyse(deps, { job, type, survey: withQuestions, provider, signal }).catch(async (error: unknown) => {
         await real.fail(job, { code: 'INTERNAL_ERROR', message: 'failed' });
@@ -80,7 +89,7 @@ export async function openAnalysisScene() {
   };
 
   return {
-    postgres, ai, openSurvey,
+    postgres, ai, paid, openSurvey,
     /** As at the start. */
     reset(): void {
       ai.calls.length = 0;
@@ -92,6 +101,7 @@ export async function openAnalysisScene() {
       await ai.close();
       await postgres.drop();
       await responses.close();
+      redis.disconnect();
     },
   };
 }

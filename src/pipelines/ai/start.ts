@@ -18,7 +18,7 @@ export function startAi({ settings, stores, core, secrets, workers, log }: Pick<
   const [conversations, suggestions, reports] = [createConversationStore(stores.sql), createSuggestionStore(stores.sql), createReportStore(stores.sql)];
   return startAiJobs({
     store: createAiStore(stores.sql), surveys: stores.surveys, responses: stores.responses, translations: stores.translations, totals: stores.totals, findings: stores.findings,
-    reports, suggestions, actors: core.actors, settled: core.reading.settled, providers, workers, log, batchSize, batchDelayMs, batchesAtOnce,
+    reports, suggestions, actors: core.actors, settled: core.reading.settled, providers, workers, paid: stores.paidReplies, log, batchSize, batchDelayMs, batchesAtOnce,
     isAnonymising, anonymiseAll: isAnonymising ? createAnonymiserThread() : undefined, tell: stores.liveNews.publishJobProgress, now: core.now, newId: () => newId(), sweepOthers: async () => void (await Promise.all([usage.sweep(), conversations.sweep(), suggestions.sweep(), reports.sweep()])),
   });
 }

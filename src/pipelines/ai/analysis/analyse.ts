@@ -12,6 +12,7 @@ import { freshBatches, type FreshBatch, type FreshBatchesDeps, type Walk } from 
 import { judge } from './judge.ts';
 import { openKnownThemes, type KnownThemes } from './known-themes.ts';
 import { mergeThemes, type MergeDeps } from './merge-themes.ts';
+import { createKeeping, leftReplies, type JudgedAnswer, type Keeping, type PaidRepliesDeps } from './paid-replies.ts';
 import { createProgress } from './progress.ts';
 import { sentAnswers, type SentAnswersDeps } from './sent-answers.ts';
 
@@ -21,8 +22,9 @@ export interface AnalyseDeps extends Omit<FreshBatchesDeps, 'store'> {
   /** Calls that are under way together. */
   batchesAtOnce: number;
   anonymiseAll: SentAnswersDeps['anonymiseAll'];
+  paid: PaidRepliesDeps['paid'];
   newId(): string;
-  log: MergeDeps['log'] & SentAnswersDeps['log'];
+  log: MergeDeps['log'] & SentAnswersDeps['log'] & PaidRepliesDeps['log'];
 }
 
 export interface Analysis {
@@ -41,13 +43,14 @@ interface ReadyBatch extends FreshBatch {
 /** What came back of a batch. */
 interface Reply extends FreshBatch {
   parts: readonly Part[];
+  keeping: Keeping;
   /** Resolves when the calls are written down. */
   noted: Promise<unknown>;
 }
 
 /** Answers that were judged together; mostly the whole batch. */
 interface Part {
-  answers: FreshBatch['answers'];
+  answers: readonly JudgedAnswer[];
   /** One finding an answer; undefined for an answer that the provider refuses. */
   value: unknown[] | undefined;
   note: { id: string; note: string } | undefined;
@@ -55,23 +58,29 @@ interface Part {
 
 /**
  * Sends the answers that are new or changed. While calls are under way the next batches are read, looked up and made anonymous, as many as calls.
- * What comes back is stored before the next call, which is made ready meanwhile: at most `batchesAtOnce` batches are sent again by who takes the job over.
- * Gives the result of the answers together, or null where it lies in the single findings.
+ * What comes back is kept before the next call, which is made ready meanwhile, and stored beside it: at most `batchesAtOnce` batches are sent again by
+ * who takes the job over, and finds what was kept. Gives the result of the answers together, or null where it lies in the single findings.
  */
 export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Conclusion | null> {
   const { store, batchesAtOnce, batchDelayMs } = deps;
   const { job, type, survey, signal } = analysis;
   const known = type === 'themes' ? await pastOutages(() => openKnownThemes(store, job)) : undefined;
   const advance = createProgress(deps, job);
+  await storeLeft(deps, analysis, known);
   await eachInFlight((own) => ahead(readyBatches(deps, { job, survey, signal: own, advance }), batchesAtOnce), { atOnce: batchesAtOnce, delayMs: batchDelayMs, signal }, {
     async call(batch, flight) {
-      const reply = await send(deps, { ...analysis, ...flight }, { batch, known });
-      // The next batch is told of the themes of this one.
+      // The next batch is told of the themes of this one, so it cannot be made ready sooner.
+      const reply = await send(deps, { ...analysis, ...flight, ...(known && { heard: () => undefined }) }, { batch, known });
       if (known) await orNoted(reply, pastOutages(() => known.add(themed.parse(reply.parts.flatMap(({ value = [] }) => value)))));
       return reply;
     },
-    store: (reply) => orNoted(reply, pastOutages(() => save(deps, job, reply))),
-    async finish({ answers, share, noted }) {
+    async store(reply) {
+      if (!(await reply.keeping.isSafe())) await orNoted(reply, pastOutages(() => save(deps, job, reply.parts)));
+    },
+    async finish(reply) {
+      const { answers, share, noted, keeping } = reply;
+      if (await keeping.isSafe()) await orNoted(reply, pastOutages(() => save(deps, job, reply.parts)));
+      await keeping.drop();
       await noted;
       await pastOutages(() => store.dropErased(answers.map(({ responseId }) => responseId)));
       await advance(share);
@@ -89,20 +98,39 @@ async function* readyBatches(deps: AnalyseDeps, walk: Walk): AsyncGenerator<Read
 const themed = z.array(z.object({ themes: z.array(z.string()) }));
 const notes = z.array(z.object({ note: z.string() }));
 
-async function send(deps: AnalyseDeps, { type, provider, signal, begin }: Analysis & Flight, { batch: { sent, answers, share }, known }: { batch: ReadyBatch; known: KnownThemes | undefined }): Promise<Reply> {
+async function send(deps: AnalyseDeps, { job, type, provider, signal, begin, heard }: Analysis & Flight, { batch: { sent, answers, share }, known }: { batch: ReadyBatch; known: KnownThemes | undefined }): Promise<Reply> {
   const calls: Promise<unknown>[] = [];
-  const judged = await judge(sent, async (some) => {
+  const keeping = createKeeping(deps, job);
+  const judged = await judge(sent, async (some, { from, to }) => {
     signal.throwIfAborted();
-    const { value, noted } = await askAhead(provider, analyses[type](some, known?.names() ?? []), { signal, begin });
+    let id = deps.newId();
+    const took = (text: string): void => {
+      id = keeping.add(answers.slice(from, to), text);
+      heard();
+    };
+    const { value, noted } = await askAhead(provider, analyses[type](some, known?.names() ?? []), { signal, begin, heard: took });
     calls.push(noted);
-    return value;
+    return { id, value };
   }).catch(async (error: unknown) => {
     await Promise.allSettled(calls);
     throw error;
   });
-  const noteOf = (value: unknown[]) => ({ id: deps.newId(), note: notes.parse(value)[0]?.note ?? '' });
-  const parts = judged.map(({ from, to, value }): Part => ({ answers: answers.slice(from, to), value, note: type === 'summary' && value ? noteOf(value) : undefined }));
-  return { answers, share, parts, noted: Promise.all(calls) };
+  const parts = judged.map(({ from, to, value }) => partOf(type, { answers: answers.slice(from, to), id: value?.id ?? '', value: value?.value }));
+  return { answers, share, parts, keeping, noted: Promise.all(calls) };
+}
+
+/** A note has the id of its reply: stored twice it is one. */
+function partOf(type: AnalysisType, { id, answers, value }: { id: string; answers: readonly JudgedAnswer[]; value: unknown[] | undefined }): Part {
+  return { answers, value, note: type === 'summary' && value ? { id, note: notes.parse(value)[0]?.note ?? '' } : undefined };
+}
+
+/** Stores what a process left behind when it died, as of an earlier job: what is met again stays. */
+async function storeLeft(deps: AnalyseDeps, { job, type }: Analysis, known: KnownThemes | undefined): Promise<void> {
+  for (const left of await leftReplies(deps, { job, type, names: known?.names() ?? [] })) {
+    if (known) await pastOutages(() => known.add(themed.parse(left.value)));
+    await pastOutages(() => save(deps, { ...job, id: left.id }, [partOf(type, left)]));
+    await pastOutages(() => deps.paid.drop(job, [left.id]));
+  }
 }
 
 /** Who is told of a failure finds the call among those that were made. */
@@ -119,7 +147,7 @@ async function orNoted({ noted }: Reply, work: Promise<void>): Promise<void> {
 const unjudged = { unjudged: true };
 
 /** May be done again when it has failed. */
-async function save({ store }: AnalyseDeps, job: SurveyJob, { parts }: Reply): Promise<void> {
+async function save({ store }: AnalyseDeps, job: SurveyJob, parts: readonly Part[]): Promise<void> {
   for (const { note } of parts) if (note) await store.saveNote(job, note);
   await store.saveFindings(job, job.id, parts.flatMap(({ answers, value, note }) =>
     answers.map(({ responseId, questionId, digest }, index) => ({ responseId, questionId, digest, finding: !value ? unjudged : note ? {} : value[index], noteId: note?.id }))));

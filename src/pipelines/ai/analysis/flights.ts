@@ -14,6 +14,8 @@ export interface Flight {
   signal: AbortSignal;
   /** Resolves when the call may go out; rejects where it is not to any more. May be asked again. */
   begin(): Promise<void>;
+  /** To be told when an answer has come: while it is being looked at the next call is made ready. */
+  heard(): void;
 }
 
 /** What is done with an item. */
@@ -27,8 +29,8 @@ export interface FlightWork<T, Done> {
 }
 
 /**
- * Works through items, some calls at a time: those that were begun and are not stored. While an answer is being stored the next call is made
- * ready, but does not begin. After the first failure nothing begins, and the signal that the items were given is aborted: nobody takes what
+ * Works through items, some calls at a time: those that were begun and are not stored. While an answer is being looked at and stored the next
+ * call is made ready, but does not begin. After the first failure nothing begins, and the signal that the items were given is aborted: nobody takes what
  * they would still find. What is under way, and paid for, goes on to its end and is finished, and then the failure is thrown.
  */
 export async function eachInFlight<T, Done>(items: (signal: AbortSignal) => AsyncIterable<T>, { atOnce, delayMs, signal }: FlightRules, { call, store, finish }: FlightWork<T, Done>): Promise<void> {
@@ -38,7 +40,7 @@ export async function eachInFlight<T, Done>(items: (signal: AbortSignal) => Asyn
   if (signal.aborted) follow();
   signal.addEventListener('abort', follow, { once: true });
   const turns = createTurns(atOnce, ending.signal);
-  const [calls, endings] = [new Set<Promise<void>>(), new Set<Promise<void>>()];
+  const [unheard, calls, endings] = [new Set<Promise<void>>(), new Set<Promise<void>>(), new Set<Promise<void>>()];
   let failure: { error: unknown } | undefined;
   const fail = (error: unknown): void => {
     failure ??= { error };
@@ -48,14 +50,14 @@ export async function eachInFlight<T, Done>(items: (signal: AbortSignal) => Asyn
     const added = work.catch(fail).finally(() => all.delete(added));
     all.add(added);
   };
-  const fly = async (item: T): Promise<void> => {
+  const fly = async (item: T, heard: () => void): Promise<void> => {
     const { begin, end } = turns();
     const keep = (done: Done) => store(done).catch((error: unknown) => {
       fail(error);
       throw error;
     }).finally(end);
     try {
-      const done = await call(item, { signal, begin });
+      const done = await call(item, { signal, begin, heard });
       // What was known without a call is stored in its turn too.
       await begin().catch(() => undefined);
       add(endings, keep(done).then(() => finish(done)));
@@ -72,8 +74,8 @@ export async function eachInFlight<T, Done>(items: (signal: AbortSignal) => Asyn
       // They need less time than calls: where they do not, calls wait for them.
       while (endings.size > atOnce) await Promise.race(endings);
       ending.signal.throwIfAborted();
-      add(calls, fly(item));
-      if (calls.size >= atOnce) await Promise.race(calls);
+      add(unheard, new Promise((heard) => add(calls, fly(item, heard).finally(heard))));
+      if (unheard.size >= atOnce) await Promise.race(unheard);
       ending.signal.throwIfAborted();
     }
   } catch (error) {

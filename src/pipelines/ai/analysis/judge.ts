@@ -15,7 +15,7 @@ const mostInVain = { unfit: 16, refused: 40 };
  * answer that it will not look at must not keep all others from being judged. Largest parts come first. Throws what is no matter of content,
  * and refusals of one after the other without end, or of a batch of which nothing can be judged where none was told outright.
  */
-export async function judge<Item, Value>(items: readonly Item[], ask: (items: readonly Item[]) => Promise<Value>): Promise<Judged<Value>[]> {
+export async function judge<Item, Value>(items: readonly Item[], ask: (items: readonly Item[], place: { from: number; to: number }) => Promise<Value>): Promise<Judged<Value>[]> {
   const judged: Judged<Value>[] = [];
   const parts: { from: number; to: number }[] = [{ from: 0, to: items.length }];
   let [refusals, isAnyJudged] = [0, false];
@@ -23,7 +23,7 @@ export async function judge<Item, Value>(items: readonly Item[], ask: (items: re
   // Part by part, the halves of each behind all others: both ends of a batch are heard before the middle of one half is searched.
   for (const { from, to } of parts) {
     try {
-      const value = await ask(items.slice(from, to));
+      const value = await ask(items.slice(from, to), { from, to });
       isAnyJudged = true;
       judged.push({ from, to, value });
     } catch (error) {

@@ -1,0 +1,56 @@
+import type { Redis } from 'ioredis';
+import { unavailable } from '../../errors.ts';
+
+/** The reply to a call about these answers, as it came. */
+export interface PaidReply {
+  /** A UUIDv7. */
+  id: string;
+  /** Digests in hexadecimal. */
+  answers: { responseId: string; questionId: string; digest: string }[];
+  text: string;
+}
+
+/** An analysis of a survey by one model in one wording. */
+interface Topic {
+  surveyId: string;
+  topic: string;
+}
+
+/** A job that nobody has gone on with by then pays again. */
+const keptSeconds = 86_400;
+
+/**
+ * Keeps replies of analyses from the moment they come until what they say is stored, for who takes the job over. The server answers when it
+ * has written them to its file, in a tenth of the time that a row takes: the end of any process loses none, that of the machine those of its last second.
+ * A failure of any kind is SERVICE_UNAVAILABLE.
+ */
+export function createPaidReplies(redis: Redis) {
+  const key = (surveyId: string): string => `ai:paid:${surveyId}`;
+  const field = (id: string, topic: string): string => `${id} ${topic}`;
+  return {
+    keep: async ({ surveyId, topic }: Topic, reply: PaidReply): Promise<void> =>
+      void (await asked(Promise.all([redis.hset(key(surveyId), field(reply.id, topic), JSON.stringify(reply)), redis.expire(key(surveyId), keptSeconds)]))),
+
+    /** Oldest first. */
+    all: async ({ surveyId, topic }: Topic): Promise<PaidReply[]> => {
+      const texts = Object.entries(await asked(redis.hgetall(key(surveyId)))).filter(([name]) => name.endsWith(` ${topic}`)).map(([, text]) => text);
+      return texts.map((text): PaidReply => JSON.parse(text)).sort((one, other) => (one.id < other.id ? -1 : 1));
+    },
+
+    drop: async ({ surveyId, topic }: Topic, ids: readonly string[]): Promise<void> => {
+      if (ids.length > 0) await asked(redis.hdel(key(surveyId), ...ids.map((id) => field(id, topic))));
+    },
+
+    removeOfSurvey: async (surveyId: string): Promise<void> => void (await asked(redis.del(key(surveyId)))),
+  };
+}
+
+export type PaidReplies = ReturnType<typeof createPaidReplies>;
+
+async function asked<T>(question: Promise<T>): Promise<T> {
+  try {
+    return await question;
+  } catch (error) {
+    throw unavailable('Replies of AI providers cannot be kept right now', 2, error);
+  }
+}
