@@ -3,6 +3,7 @@ import { after, before, it } from 'node:test';
 import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
+import { createEndedSurveys } from '../../src/pipelines/ended-surveys.ts';
 import { createReconcile } from '../../src/pipelines/reconcile.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
@@ -43,4 +44,23 @@ it('counts that nobody saved when a process died are those of the intake again, 
   await createReconcile({ surveys, intake, log, actors: { quotaFilled: async (surveyId) => (closed.push(surveyId), undefined as never) } })();
   assert.deepEqual(await Promise.all([stale, right, unheard, full].map(surveys.responseCount)), [5, 4, 9, 3]);
   assert.deepEqual(closed, [full]);
+});
+
+it('every survey whose end has come is closed in one turn, however many they are and however many cannot be', async () => {
+  const surveys = createSurveyStore(database.sql);
+  const [start, end] = [Date.now() - 10_000, new Date(Date.now() - 5000)];
+  const due = Array.from({ length: 230 }, () => newId()).sort();
+  for (const id of due) await surveys.create({ ...blankSurvey(id, database.ownerId, start), status: 'ACTIVE', endsAt: end });
+  await surveys.create({ ...blankSurvey(newId(), database.ownerId, start), status: 'ACTIVE', endsAt: new Date(Date.now() + 60_000) });
+  await surveys.create({ ...blankSurvey(newId(), database.ownerId, start), status: 'CLOSED', endsAt: end });
+  const asked: string[] = [];
+  const timeCame = async (surveyId: string) => {
+    asked.push(surveyId);
+    throw new Error('only a newer version can close it');
+  };
+  const turn = createEndedSurveys({ surveys, actors: { timeCame }, now: Date.now, log });
+  await turn();
+  assert.deepEqual(asked.sort(), due);
+  await turn();
+  assert.equal(asked.length, 2 * due.length);
 });

@@ -147,7 +147,7 @@ describe('surveys whose end has come', () => {
   it('are closed, whatever becomes of those before them', async () => {
     const closed: string[] = [];
     const close = createEndedSurveys({
-      surveys: { due: async (at) => (at.getTime() === 5 ? ['one', 'newer', 'two'] : []) },
+      surveys: { due: async ({ now }) => (now.getTime() === 5 ? ['one', 'newer', 'two'] : []) },
       actors: { timeCame: async (surveyId) => (surveyId === 'newer' ? Promise.reject(unavailable('only a newer version can')) : (closed.push(surveyId), undefined as never)) },
       now: () => 5, log,
     });

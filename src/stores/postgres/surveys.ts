@@ -127,10 +127,11 @@ export function createSurveyStore(sql: Sql) {
         return row?.role;
       }),
 
-    /** Surveys whose start or end has come but whose row does not say so yet. */
-    due: (now: Date): Promise<string[]> =>
+    /** Surveys whose end has come but whose row does not say so yet, in the order of their ids; those that follow `after`. A start changes no row. */
+    due: ({ now, after, limit }: { now: Date; after?: string | undefined; limit: number }): Promise<string[]> =>
       withPostgres(async () => {
-        const rows = await sql<{ id: string }[]>`SELECT id FROM surveys WHERE deleted_at IS NULL AND status IN ('ACTIVE', 'PAUSED') AND ends_at <= ${now} LIMIT 100`;
+        const rows = await sql<{ id: string }[]>`
+          SELECT id FROM surveys WHERE deleted_at IS NULL AND status IN ('ACTIVE', 'PAUSED') AND ends_at <= ${now} AND ${after === undefined ? sql`true` : sql`id > ${after}`} ORDER BY id LIMIT ${limit}`;
         return rows.map((row) => row.id);
       }),
 
