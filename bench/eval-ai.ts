@@ -14,7 +14,7 @@ const settings = readSettings(process.env);
 const named = providerNames.filter((name) => settings.ai.providers[name].apiKey !== undefined);
 const nothing = async () => undefined;
 const providers = createProviders({
-  find: async (name) => ({ ...settings.ai.providers[name], source: 'environment' }),
+  find: async (name) => ({ ...settings.ai.providers[name], isAddressEntered: false, source: 'environment' }),
   guard: createGuard({ isPrivateAllowed: false }),
   callTimeoutMs: settings.ai.callTimeoutMs,
   retryWaitsSeconds: settings.ai.retryWaitsSeconds,

@@ -38,16 +38,17 @@ export function createAi({ settings, stored, secrets, guard, sql, redis, patienc
   const find = async (name: ProviderName): Promise<FoundSettings | undefined> => {
     const own = settings.ai.providers[name];
     const row = await stored.find(name);
-    if (!row) return own.apiKey === undefined ? undefined : { ...own, source: 'environment' };
-    const { requestsPerMinute, tokensPerMinute } = own;
+    if (!row) return own.apiKey === undefined ? undefined : { ...own, isAddressEntered: false, source: 'environment' };
+    const { apiKey: _apiKey, ...rest } = own;
     return {
+      // What was not entered is as the environment says: an address, a deployment, models, limits.
+      ...rest,
       apiKey: opened(secrets, row.keySealed, name),
       ...(row.endpoint !== null && (name === 'azure' ? { endpoint: row.endpoint } : { baseUrl: row.endpoint })),
       ...(row.deployment !== null && { deployment: row.deployment }),
       ...(row.modelHigh !== null && { modelHigh: row.modelHigh }),
       ...(row.modelLow !== null && { modelLow: row.modelLow }),
-      ...(requestsPerMinute !== undefined && { requestsPerMinute }),
-      ...(tokensPerMinute !== undefined && { tokensPerMinute }),
+      isAddressEntered: row.endpoint !== null,
       source: 'settings',
     };
   };
@@ -55,7 +56,7 @@ export function createAi({ settings, stored, secrets, guard, sql, redis, patienc
   const kept = isCacheEnabled ? createKeptReplies({ redis, ttlSeconds: cacheTtlSeconds, log }) : undefined;
   const usage = createAiUsageStore(sql);
   const meter = { budget: createProviderBudget(redis), usage, surveys: createAiSwitch(sql), patienceMs, lasting: patienceMs === Infinity ? pastOutages : atOnce, newId: () => newId(), log };
-  return { find, usage, providers: createProviders({ guard, find, kept, meter, callTimeoutMs, retryWaitsSeconds }) };
+  return { find, fromEnvironment: (name: ProviderName) => settings.ai.providers[name], usage, providers: createProviders({ guard, find, kept, meter, callTimeoutMs, retryWaitsSeconds }) };
 }
 
 export type Ai = ReturnType<typeof createAi>;

@@ -16,7 +16,10 @@ export const providerNames = ['openai', 'anthropic', 'gemini', 'azure'] as const
 export type SettingsSource = 'environment' | 'settings';
 
 export interface FoundSettings extends ProviderSettings {
+  /** Of the key. */
   source: SettingsSource;
+  /** It was entered in-app, so it must be a public one; one of the environment may be any. */
+  isAddressEntered: boolean;
 }
 
 export interface ProvidersDeps {
@@ -62,11 +65,11 @@ function limitsOf(name: ProviderName, { apiKey = '', baseUrl, endpoint, requests
 }
 
 function build(name: ProviderName, found: FoundSettings, { guard, callTimeoutMs }: Pick<ProvidersDeps, 'guard' | 'callTimeoutMs'>): Provider {
-  const { apiKey = '', baseUrl, endpoint, deployment, source } = found;
+  const { apiKey = '', baseUrl, endpoint, deployment, isAddressEntered } = found;
   assertKeyForm(name, apiKey, endpoint ?? baseUrl);
   const defaults = providerDefaults[name];
   const models = { high: found.modelHigh ?? (deployment || defaults.high), low: found.modelLow ?? (deployment || defaults.low) };
-  const fetch = createBoundedFetch({ maxReplyBytes, guard: source === 'settings' ? guard : undefined });
+  const fetch = createBoundedFetch({ maxReplyBytes, guard: isAddressEntered ? guard : undefined });
   const common = { apiKey, baseUrl, models, timeoutMs: callTimeoutMs, fetch };
   if (name === 'azure') {
     if (endpoint === undefined || deployment === undefined) throw new Problem('AI_NOT_CONFIGURED', 'The AI provider needs an endpoint and a deployment');

@@ -70,14 +70,28 @@ describe('settings of AI providers', () => {
     assert.equal((await editor.call('GET', '/ai/settings', { token: undefined })).status, 401);
   });
 
-  it('are refused where they cannot work: keys of another form, azure without an endpoint, addresses of our own network', async () => {
+  it('take what is left out from the environment, whose addresses may be our own', async () => {
+    await service.stop();
+    await start({ OPENAI_BASE_URL: `${ai.url}/v1`, OPENAI_MODEL_LOW: 'low-1', AZURE_OPENAI_ENDPOINT: ai.url, AZURE_OPENAI_DEPLOYMENT: 'dep1' });
+    assert.deepEqual((await admin.get('/ai/settings')).filter(({ isConfigured }: any) => isConfigured), []);
+    const saved = await admin.put('/ai/settings/openai', { apiKey: standInKey, models: { high: 'high-1' } });
+    assert.deepEqual([saved.source, saved.endpoint, saved.models], ['settings', `${ai.url}/v1`, { high: 'high-1', low: 'low-1' }]);
+    assert.equal((await admin.post('/ai/settings/openai/test')).model, 'low-1');
+    assert.equal((await admin.put('/ai/settings/azure', { apiKey: standInKey })).deployment, 'dep1');
+    assert.equal((await admin.post('/ai/settings/azure/test')).ok, true);
+    for (const provider of ['openai', 'azure']) await admin.remove(`/ai/settings/${provider}`);
+  });
+
+  it('are refused where they cannot work: azure without an endpoint, addresses of our own network; a key of another form is sent to nobody', async () => {
     await service.stop();
     await start({});
     const put = async (provider: string, body: unknown) => {
       const reply = await admin.call('PUT', `/ai/settings/${provider}`, { body });
       return [reply.status, reply.body.details?.[0]?.path];
     };
-    assert.deepEqual(await put('anthropic', { apiKey: 'sk-0123456789abcdefghij' }), [400, 'apiKey']);
+    assert.deepEqual(await put('anthropic', { apiKey: 'sk-0123456789abcdefghij' }), [200, undefined]);
+    assert.equal((await admin.call('POST', '/ai/settings/anthropic/test')).body.code, 'AI_KEY_INVALID');
+    await admin.remove('/ai/settings/anthropic');
     assert.deepEqual(await put('openai', { apiKey: 'sk-0123456789\nabcdefghij' }), [400, 'apiKey']);
     assert.deepEqual(await put('azure', { apiKey: '0123456789abcdef0123456789abcdef' }), [400, 'endpoint']);
     assert.deepEqual(await put('acme', { apiKey: '0123456789abcdef' }), [404, undefined]);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { aiKeyContext, type Ai } from '../../ai/ai.ts';
 import { providerDefaults } from '../../ai/models.ts';
-import { assertKeyForm, providerNames } from '../../ai/providers.ts';
+import { providerNames } from '../../ai/providers.ts';
 import { readBy } from '../../ai/read-reply.ts';
 import { ask } from '../../ai/structured.ts';
 import { Problem, notFound, validationProblem } from '../../errors.ts';
@@ -14,7 +14,7 @@ import { pageFields, pageOf } from '../query.ts';
 import { ok, page, route, type Route } from '../route.ts';
 import { providerSchema, providerSettingsSchema, providerTestSchema } from '../schemas/ai.ts';
 
-export interface AiSettingsRoutesDeps extends Pick<Ai, 'find' | 'providers'> {
+export interface AiSettingsRoutesDeps extends Pick<Ai, 'find' | 'fromEnvironment' | 'providers'> {
   stored: AiSettingsStore;
   secrets: Pick<Secrets, 'seal'>;
   guard: Pick<Guard, 'check'>;
@@ -38,12 +38,13 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
   return [
     route({
       ...common, method: 'GET', path: '/ai/settings', summary: 'List the AI providers and how they are set up',
-      description: 'Keys are shown by their last four characters. What is entered here goes before the environment.', query: z.strictObject(pageFields(100)),
+      description: 'Keys are shown by their last four characters. What is entered here goes before the environment, field by field: what is left out is as the environment says.', query: z.strictObject(pageFields(100)),
       reply: z.array(providerSettingsSchema), replyStatus: 200, isPaged: true,
       handle: async ({ query }) => page(await Promise.all(pageOf(providerNames, query).map(present)), { ...query, total: providerNames.length }),
     }),
     route({
-      ...common, method: 'PUT', path: '/ai/settings/{provider}', summary: 'Set an AI provider up', body, reply: providerSettingsSchema, replyStatus: 200,
+      ...common, method: 'PUT', path: '/ai/settings/{provider}', summary: 'Set an AI provider up', body,
+      description: 'What is left out is as the environment says. Whether the key is good, POST …/test tells.', reply: providerSettingsSchema, replyStatus: 200,
       handle: async ({ params, body: given, principal }) => {
         const provider = providerOf(params['provider']);
         await assertUsable(deps, provider, given);
@@ -78,16 +79,14 @@ function providerOf(text: string | undefined): ProviderName {
   return read.data;
 }
 
-async function assertUsable({ guard }: AiSettingsRoutesDeps, provider: ProviderName, { apiKey, endpoint, deployment }: z.output<typeof body>): Promise<void> {
-  const needs = provider === 'azure' ? ([['endpoint', endpoint], ['deployment', deployment]] as const).filter(([, value]) => value === undefined) : [];
-  if (needs.length > 0) throw validationProblem(needs.map(([path]) => ({ path, message: 'is needed for azure' })));
+/** Whether a key is one is for the provider to say: a test of it does. */
+async function assertUsable({ guard, fromEnvironment }: AiSettingsRoutesDeps, provider: ProviderName, { endpoint, deployment }: z.output<typeof body>): Promise<void> {
+  const own = fromEnvironment(provider);
+  const needed = provider === 'azure' ? ([['endpoint', endpoint ?? own.endpoint], ['deployment', deployment ?? own.deployment]] as const) : [];
+  const missing = needed.filter(([, value]) => value === undefined);
+  if (missing.length > 0) throw validationProblem(missing.map(([path]) => ({ path, message: 'is needed for azure' })));
   const refusal = endpoint === undefined ? undefined : await guard.check(endpoint);
   if (refusal !== undefined) throw validationProblem([{ path: 'endpoint', message: refusal }]);
-  try {
-    assertKeyForm(provider, apiKey, endpoint);
-  } catch (error) {
-    throw validationProblem([{ path: 'apiKey', message: error instanceof Problem ? error.message : 'is no key' }]);
-  }
 }
 
 async function presentProvider({ find, stored }: AiSettingsRoutesDeps, provider: ProviderName) {
