@@ -51,6 +51,12 @@ export const endField = dateText
   .refine(isHeld, notHeld)
   .describe('Last day (UTC, `YYYY-MM-DD`, the whole of it) or moment (ISO 8601 with `Z` or an offset) that counts');
 
+/** An end that does not count itself; a day is over with its last moment. */
+export const untilField = dateText
+  .transform((text) => new Date(Math.min(latestMs, Date.parse(text) + (text.length === 10 ? 86_400_000 : 0))))
+  .refine(isHeld, notHeld)
+  .describe('Up to this moment (ISO 8601 with `Z` or an offset), or to the end of this day (UTC, `YYYY-MM-DD`)');
+
 export interface Range {
   startDate?: Date | undefined;
   endDate?: Date | undefined;

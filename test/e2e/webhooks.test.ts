@@ -118,6 +118,11 @@ describe('webhooks', () => {
     assert.equal(again.deliveries, 1);
     await eventually(() => assert.equal(receiver.received.length, 6));
     assert.deepEqual(new Set(receiver.received.map((request) => request.id)), new Set([id]));
+    const day = new Date().toISOString().slice(0, 10);
+    const whole = await admin.expect(202, 'POST', `/webhooks/${hook.id}/replay`, { since: '2026-01-01', until: day });
+    assert.deepEqual([whole.deliveries, whole.since, whole.until], [1, '2026-01-01T00:00:00.000Z', new Date(Date.parse(day) + 86_400_000).toISOString()]);
+    assert.equal((await admin.expect(202, 'POST', `/webhooks/${hook.id}/replay`, { since: '2025-01-01', until: '2025-12-31' })).deliveries, 0);
+    for (const range of [{ since: day, until: '2026-01-01' }, { since: '2026-02-30', until: day }, { since: 'yesterday', until: day }]) await admin.expect(400, 'POST', `/webhooks/${hook.id}/replay`, range);
   });
 
   it('switch off an endpoint that says 410, and say why', async () => {

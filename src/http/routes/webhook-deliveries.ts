@@ -3,7 +3,7 @@ import { conflict, notFound } from '../../errors.ts';
 import type { JobSender } from '../../pipelines/queues.ts';
 import type { Delivery, DeliveryStore } from '../../stores/postgres/webhook-deliveries.ts';
 import type { Webhook, WebhookStore } from '../../stores/postgres/webhooks.ts';
-import { momentField, pageFields } from '../query.ts';
+import { pageFields, startField, untilField } from '../query.ts';
 import { accepted, concerning, page, route, type Route } from '../route.ts';
 import { deliverySchema, replaySchema, webhookEventSchema } from '../schemas/webhooks.ts';
 import { isSending, webhookOf } from './webhooks.ts';
@@ -19,7 +19,7 @@ export interface WebhookDeliveryRoutesDeps {
 type WebhookEvent = z.output<typeof webhookEventSchema>;
 
 const common = { tag: 'Webhooks', access: { kind: 'editor' }, limit: 'api' } as const;
-const range = z.strictObject({ since: momentField, until: momentField, status: z.enum(['DELIVERED', 'FAILED']).optional() }).refine(({ since, until }) => since < until, { path: ['until'], message: 'must be after since' });
+const range = z.strictObject({ since: startField, until: untilField, status: z.enum(['DELIVERED', 'FAILED']).optional() }).refine(({ since, until }) => since < until, { path: ['until'], message: 'must be after since' });
 
 /** What was sent to an endpoint, and what is sent again. */
 export function webhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps): Route[] {
