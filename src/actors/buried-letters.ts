@@ -1,4 +1,4 @@
-import { beginningOf, readBuriedRow, type BuriedRow } from '../domain/buried-row.ts';
+import { beginningOf, namesAlone, readBuriedRow, type BuriedRow } from '../domain/buried-row.ts';
 import type { Shard, Shards } from '../stores/redis/shards.ts';
 import type { Stream } from '../stores/redis/stream.ts';
 
@@ -24,9 +24,9 @@ export function createBuriedLetters({ stream, shards }: BuriedLettersDeps) {
     const found: BuriedLetter[] = [];
     for (let after: string | undefined; ; ) {
       const letters = await stream.deadLetters(shard, { count: readAtOnce, after });
-      for (const { id, rows } of letters) {
+      for (const { id, rows, isKnown } of letters) {
         if (!rows.subarray(0, beginning.length).equals(beginning)) continue;
-        const row = readBuriedRow(rows);
+        const row = isKnown ? readBuriedRow(rows) : namesAlone(readBuriedRow(rows));
         if (isWanted(row)) found.push({ id, row });
       }
       after = letters.at(-1)?.id;

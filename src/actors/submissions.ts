@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Problem, changedTooOften, conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import type { AppendResult } from '../stores/redis/appendix.ts';
-import type { Intake } from '../stores/redis/intake.ts';
+import { ofNewerForm, type Intake } from '../stores/redis/intake.ts';
 import { bodyDigest } from './body-digest.ts';
 import { createHeldBack, type HeldBack } from './held-back.ts';
 import { quotaProblem } from './intake-problem.ts';
@@ -156,6 +156,8 @@ async function conclude(deps: Tools, trial: Trial, { held, plan, result, standin
       return refuse(conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed'));
     case 'STALE':
       return (await refresh(deps, held)) ? 'again' : 'later';
+    case 'NEWER':
+      return refuse(ofNewerForm());
     case 'HELD':
       return (await isLetOn(deps, trial)) ? 'let on' : refuse(changedTooOften('survey'));
     case 'UNKNOWN': {

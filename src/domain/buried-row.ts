@@ -35,6 +35,9 @@ export function mayNameRespondent({ head, text }: BuriedRow, respondent: string)
   return head ? head.respondent === respondent : text.includes(JSON.stringify(respondent));
 }
 
+/** Of a row that is in a newer version's form. */
+export const namesAlone = (row: BuriedRow): BuriedRow => ({ ...row, ...unread });
+
 const unread = { head: undefined, answers: undefined };
 
 function contentOf(text: string): Pick<BuriedRow, 'head' | 'answers'> {

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import postgres from 'postgres';
+import { createBuriedLetters } from '../../src/actors/buried-letters.ts';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
@@ -14,9 +15,12 @@ import { createPostgres, type Sql } from '../../src/stores/postgres/client.ts';
 import { migratePostgres } from '../../src/stores/postgres/migrate.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
 import { createSharedRedis } from '../../src/stores/redis/clients.ts';
-import type { Shard } from '../../src/stores/redis/shards.ts';
+import type { Appendix } from '../../src/stores/redis/appendix.ts';
+import { createIntake } from '../../src/stores/redis/intake.ts';
+import { responseKey, surveyKey, type Shard } from '../../src/stores/redis/shards.ts';
 import { createStream, UnknownEntry, type Stream } from '../../src/stores/redis/stream.ts';
 import { eventually } from '../support/eventually.ts';
+import { responseLine } from '../support/response-database.ts';
 import { freshDatabase, startPeopleServer } from '../support/people-server.ts';
 import { sharedStores } from '../support/stores.ts';
 
@@ -81,6 +85,49 @@ describe('an older version beside a newer one', () => {
     await eventually(async () => assert.equal(await stream.acknowledged(shard), unknown));
     assert.deepEqual(stored, ['newer ["row"]\n["newer"]']);
     await Promise.all([older.stop(), newer.stop()]);
+  });
+
+  it('leaves a batch that the newer one has begun to it', async () => {
+    await redis.set(`${prefix}manifest`, JSON.stringify({ v: '2', from: '1-1', to: '2-1', parts: ['any'] }));
+    await assert.rejects(stream.manifest(shard), UnknownEntry);
+    await redis.set(`${prefix}manifest`, JSON.stringify({ from: '1-1', to: '2-1' }));
+    assert.equal((await stream.manifest(shard))?.to, '2-1');
+    await redis.del(`${prefix}manifest`);
+  });
+
+  it('puts no dead letter back that is of a newer form, and does not read it', async () => {
+    const surveyId = newId();
+    await redis.del(shard.stream);
+    const row = responseLine({ surveyId });
+    for (const more of [[], ['v', '2']]) await redis.xadd(`${prefix}dead`, '*', 'reason', 'for this test', 'rows', row, ...more);
+    const letters = await stream.deadLetters(shard, { count: 10 });
+    const revived = await Promise.all(letters.map((letter) => stream.revive(shard, letter, { count: 1, codeColumns: 0, surveyIds: [surveyId] })));
+    assert.deepEqual([revived, await redis.xlen(`${prefix}dead`), await redis.xlen(shard.stream)], [[true, false], 1, 1]);
+    const [left] = await createBuriedLetters({ stream, shards: { all: [shard], of: () => shard } }).of(surveyId);
+    assert.deepEqual([left?.row.surveyId, left?.row.head], [surveyId, undefined]);
+    await redis.del(shard.stream, `${prefix}dead`);
+  });
+
+  it('says of what the newer one keeps in another form that it comes later, and never that it is complete, deleted or another', async () => {
+    const intake = createIntake({ redis, shards: { all: [shard], of: () => shard }, metrics: { committed: () => undefined, submitted: () => undefined } });
+    const [surveyId, responseId] = [newId(), newId()];
+    await intake.announce({ surveyId, revision: 1, quota: null, codePositions: 0, total: 1, completed: 0 });
+    const append = async (more: Partial<Appendix>) =>
+      (await intake.append({ surveyId, revision: 1, caller: '', limit: 9, refusal: '', idempotencyKey: '', digest: 'd'.repeat(43), isComplete: true, responseId, seen: null, row: '["row"]', reply: '{}', state: '', ...more })).code;
+    await redis.hset(responseKey(responseId), { v: '2', n: '1', done: '1', survey: surveyId, more: 'unknown' });
+    await redis.set(`${prefix}idem:${surveyId}:k`, '!2 in another form');
+    try {
+      assert.deepEqual([await append({ seen: 0 }), await append({ seen: 1 }), await append({ idempotencyKey: 'k' })], ['NEWER', 'NEWER', 'NEWER']);
+      await assert.rejects(intake.state(surveyId, responseId), { code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 10 });
+      await assert.rejects(intake.remove({ surveyId, responseId, submittedAtMs: 1, isComplete: true, row: '["gone"]' }), { code: 'SERVICE_UNAVAILABLE' });
+      assert.deepEqual([await intake.counts(surveyId), await redis.hget(responseKey(responseId), 'more')], [{ total: 1, completed: 0 }, 'unknown']);
+      // What a survey's hash holds in another form has a revision that is no number.
+      await redis.hset(surveyKey(shard, surveyId), 'rev', 'v2 7');
+      assert.equal(await append({}), 'STALE');
+      await assert.rejects(intake.announce({ surveyId, revision: 9, quota: null, codePositions: 0, total: 0, completed: 0 }), { code: 'SERVICE_UNAVAILABLE' });
+    } finally {
+      await redis.del(responseKey(responseId));
+    }
   });
 
   it('leaves events of the outbox that are new to it to those that know them', async () => {

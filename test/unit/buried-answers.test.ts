@@ -22,7 +22,7 @@ function setUp(start: { stored?: ResponseRecord; deleted?: number; letters?: rea
   const world = { stored: start.stored, letters: start.letters ?? [] };
   const shards = createShards(1);
   const buried = createBuriedLetters({
-    stream: { deadLetters: async () => world.letters.map((line, index) => ({ id: `${index}-1`, reason: 'for this test', rows: Buffer.from(line) })), dropLetters: async () => undefined }, shards,
+    stream: { deadLetters: async () => world.letters.map((line, index) => ({ id: `${index}-1`, reason: 'for this test', rows: Buffer.from(line), isKnown: true })), dropLetters: async () => undefined }, shards,
   });
   const responses = {
     newest: async () => world.stored, wasDeleted: async (_id: string, moment?: number) => start.deleted !== undefined && (moment === undefined || moment === start.deleted),

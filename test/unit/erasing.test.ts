@@ -13,7 +13,7 @@ it('a run of the retention rules reads what could not be stored once, however ma
   const surveys = Array.from({ length: 50 }, () => newId());
   const letters = surveys.flatMap((surveyId) => [1, 20].map((days) => {
     const row = [surveyId, newId(), nowMs - days * dayMs, 1, 0, 1, 0, 0, -1, 'en', '', {}, [], []];
-    return { shard: shards.of(surveyId), days, responseId: String(row[1]), letter: { id: newId(), reason: 'for this test', rows: Buffer.from(JSON.stringify(row)) } };
+    return { shard: shards.of(surveyId), days, responseId: String(row[1]), letter: { id: newId(), reason: 'for this test', rows: Buffer.from(JSON.stringify(row)), isKnown: true } };
   }));
   const [removed, dropped]: [string[], string[]] = [[], []];
   let read = 0;

@@ -32,7 +32,7 @@ export interface AppendCall {
 
 type Tell = (code: AppendCode, count: number) => void;
 
-const codes: readonly AppendCode[] = ['ACCEPTED', 'FILLED', 'REPLAY', 'MISMATCH', 'LIMITED', 'STALE', 'REFUSED', 'QUOTA', 'CHANGED', 'COMPLETE', 'UNKNOWN', 'HELD'];
+const codes: readonly AppendCode[] = ['ACCEPTED', 'FILLED', 'REPLAY', 'MISMATCH', 'LIMITED', 'STALE', 'REFUSED', 'QUOTA', 'CHANGED', 'COMPLETE', 'UNKNOWN', 'HELD', 'NEWER'];
 
 /**
  * Puts the submissions of a tick into as few arguments as can be. Most are whole, carry no key and are not refused: those of one

@@ -20,7 +20,7 @@ export interface Appendix {
 }
 
 export type AppendCode =
-  | 'ACCEPTED' | 'FILLED' | 'REPLAY' | 'MISMATCH' | 'LIMITED' | 'STALE' | 'REFUSED' | 'QUOTA' | 'CHANGED' | 'COMPLETE' | 'UNKNOWN' | 'HELD';
+  | 'ACCEPTED' | 'FILLED' | 'REPLAY' | 'MISMATCH' | 'LIMITED' | 'STALE' | 'REFUSED' | 'QUOTA' | 'CHANGED' | 'COMPLETE' | 'UNKNOWN' | 'HELD' | 'NEWER';
 
 export interface AppendResult {
   code: AppendCode;

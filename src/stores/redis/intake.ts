@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { assetPath } from '../../assets.ts';
-import { unavailable } from '../../errors.ts';
+import { Problem, unavailable } from '../../errors.ts';
 import { isOwnResponseId } from '../../ids.ts';
 import type { Metrics } from '../../metrics.ts';
 import { encodeBatch, type Waiting } from './append-call.ts';
@@ -144,7 +144,9 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
       const shard = shards.of(surveyId);
       const [deletionKept, idKept] = isOwnResponseId(responseId) ? [deletionSeconds, 0] : [memorySeconds, memorySeconds];
       const moment = [submittedAtMs, new Date(submittedAtMs).toISOString()];
-      return (await guarded(redis.removeResponse(shard.stream, shard.prefix, surveyId, responseId, isComplete ? '1' : '0', row, ...moment, deletionKept, idKept))) === 1;
+      const removed = await guarded(redis.removeResponse(shard.stream, shard.prefix, surveyId, responseId, isComplete ? '1' : '0', row, ...moment, deletionKept, idKept));
+      if (removed < 0) throw ofNewerForm();
+      return removed === 1;
     },
 
     /** Forgets what is kept of responses so that they can go on. */
@@ -171,11 +173,12 @@ export type Intake = ReturnType<typeof createIntake>;
 
 /** The fields and the answers as they were at one moment: others may be continuing the response. */
 async function readState(redis: Redis, key: string, responseId: string): Promise<ResponseState | undefined> {
-  const results = (await redis.multi().hmget(key, 'n', 'done', 'survey', 'reply', 'data').get(answersKey(responseId)).exec()) ?? [];
+  const results = (await redis.multi().hmget(key, 'n', 'done', 'survey', 'reply', 'data', 'v').get(answersKey(responseId)).exec()) ?? [];
   const failed = results.find(([error]) => error)?.[0];
   if (failed) throw failed;
   const [fields, answers] = results.map(([, result]) => result) as [(string | null)[], string | null];
-  const [seen, done, survey, reply, former] = fields;
+  const [seen, done, survey, reply, former, form] = fields;
+  if (typeof form === 'string' && form !== '1') throw ofNewerForm();
   if (typeof seen !== 'string') return undefined;
   const isOfThisVersion = answers?.startsWith(`${seen}:`) ?? false;
   return {
@@ -185,11 +188,14 @@ async function readState(redis: Redis, key: string, responseId: string): Promise
   };
 }
 
+/** While a newer version takes over, that one knows. */
+export const ofNewerForm = (): Problem => unavailable('Only a newer version of the service knows what is kept of this response', 10);
+
 async function guarded<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw unavailable('Responses cannot be stored durably right now', 2, error);
+    throw error instanceof Problem ? error : unavailable('Responses cannot be stored durably right now', 2, error);
   }
 }
 

@@ -19,10 +19,10 @@ export interface StreamEntry {
   rows: Buffer;
 }
 
-/** An entry that this version cannot read as a whole: a newer one has written it, and can. */
+/** An entry, or the note of a batch, that this version cannot read as a whole: a newer one has written it, and can. */
 export class UnknownEntry extends Error {
-  constructor(id: string) {
-    super(`stream entry ${id} is of a format that this version does not know`);
+  constructor(id: string, what = 'stream entry') {
+    super(`${what} ${id} is of a format that this version does not know`);
     this.name = 'UnknownEntry';
   }
 }
@@ -36,6 +36,8 @@ export interface Manifest {
   codeColumns: number;
   digest: string;
   token: string;
+  /** Of its format, where that is not the first one. */
+  v?: string;
   /** Tokens of what was too large for the response store's memory, and is sent as two halves with tokens of their own. */
   halved?: readonly string[];
 }
@@ -50,6 +52,8 @@ export interface DeadLetter {
   id: string;
   reason: string;
   rows: Buffer;
+  /** Whether its rows are of a form that this version knows. */
+  isKnown: boolean;
 }
 
 type StreamRedis = Redis & {
@@ -88,7 +92,10 @@ export function createStream(plain: Redis) {
     acknowledged,
     async manifest(shard: Shard): Promise<Manifest | undefined> {
       const text = await redis.get(`${shard.prefix}manifest`);
-      return text === null ? undefined : (JSON.parse(text) as Manifest);
+      if (text === null) return undefined;
+      const manifest = JSON.parse(text) as Manifest;
+      if (!formats.has(manifest.v)) throw new UnknownEntry(manifest.from, 'the batch of');
+      return manifest;
     },
     begin: (owner: Ownership, manifest: Manifest): Promise<boolean> => settle(owner, 'begin', JSON.stringify(manifest)),
     end: (owner: Ownership, manifest: Pick<Manifest, 'to' | 'entries'>, keepFrom: string): Promise<boolean> => settle(owner, 'end', manifest.to, keepFrom, String(manifest.entries)),
@@ -113,10 +120,10 @@ export function createStream(plain: Redis) {
       if (!Array.isArray(found)) return [];
       return found.map((item: unknown) => {
         const { id, fields } = readFields(item);
-        return { id, reason: fields.get('reason')?.toString() ?? '', rows: fields.get('rows') ?? Buffer.alloc(0) };
+        return { id, reason: fields.get('reason')?.toString() ?? '', rows: fields.get('rows') ?? Buffer.alloc(0), isKnown: formats.has(fields.get('v')?.toString()) };
       });
     },
-    /** Puts buried rows back at the end of the stream and takes them out of the dead letters, in one step. False: they are there no longer. */
+    /** Puts buried rows back at the end of the stream and takes them out of the dead letters, in one step. False: they are there no longer, or of a newer version. */
     revive: async (shard: Shard, letter: DeadLetter, entry: { count: number; codeColumns: number; surveyIds: readonly string[] }): Promise<boolean> =>
       (await redis.reviveLetter(shard.stream, shard.prefix, letter.id, entry.count, entry.codeColumns, entry.surveyIds.join(','), letter.rows)) === 1,
     async dropLetters(shard: Shard, ids: readonly string[]): Promise<void> {

@@ -10,7 +10,7 @@
 --   `passed` are over the limit, the first `accepted` are accepted (the last of them fills the quota if isFilled), `code` is for those between;
 --   for each single 'code remaining ms-until-the-window-ends text'.
 local prefix, windowMs, memoryTtl, answersTtl = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local ACCEPTED, FILLED, REPLAY, MISMATCH, LIMITED, STALE, REFUSED, QUOTA, CHANGED, COMPLETE, UNKNOWN, HELD = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+local ACCEPTED, FILLED, REPLAY, MISMATCH, LIMITED, STALE, REFUSED, QUOTA, CHANGED, COMPLETE, UNKNOWN, HELD, NEWER = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 
 -- While a survey is held back nothing is accepted: somebody makes sure that nobody answers what he is about to change.
 local function isHeld(untilMs)
@@ -123,6 +123,8 @@ local function decide(survey, i)
   if idempotencyName then
     local known = redis.call('GET', idempotencyName)
     if known then
+      -- What a newer version keeps in another form begins so; of a response's state it says so as `v`.
+      if string.byte(known) == 33 then return NEWER, '' end
       if string.sub(known, 1, #digest) == digest then return REPLAY, string.sub(known, #digest + 1) end
       return MISMATCH, ''
     end
@@ -131,7 +133,8 @@ local function decide(survey, i)
   if seen ~= '' then
     local stateName = 'response:' .. responseId
     moveFormer(stateName)
-    kept = redis.call('HMGET', stateName, 'n', 'done', 'digest', 'reply', 'survey', 'first')
+    kept = redis.call('HMGET', stateName, 'n', 'done', 'digest', 'reply', 'survey', 'first', 'v')
+    if kept[7] and kept[7] ~= '1' then return NEWER, '' end
     if kept[1] then
       if kept[5] ~= survey.id then return MISMATCH, '' end
       if kept[3] == digest then return REPLAY, kept[4] end

@@ -2,11 +2,13 @@
 -- stands for several responses, each with a moment of its own.
 -- KEYS[1] the shard's stream. ARGV: prefix, survey id, response id, isComplete '1'/'0', tombstone row, submitted at in ms, the same as replies say it,
 --   seconds to remember the deletion, seconds for which nobody may use the id again ('0': the response store sees to that).
--- Returns 1, or 0 when it was deleted before.
+-- Returns 1, 0 when it was deleted before, or -1 when its state is of a newer version's form.
 local prefix, moment = ARGV[1], ARGV[6]
 local stateName, removedName = 'response:' .. ARGV[3], prefix .. 'removed:' .. ARGV[3]
 -- States lay in a name space of the shard's own before.
 if redis.call('EXISTS', prefix .. stateName) == 1 then redis.call('RENAMENX', prefix .. stateName, stateName) end
+local form = redis.call('HGET', stateName, 'v')
+if form and form ~= '1' then return -1 end
 local removed = redis.call('GET', removedName)
 -- Former versions noted no moment.
 if removed == '1' then return 0 end
