@@ -2,11 +2,9 @@ import { createHash } from 'node:crypto';
 import { Problem } from '../errors.ts';
 import type { ProviderName, ProviderSettings } from '../settings.ts';
 import type { Guard } from '../webhooks/guard.ts';
-import { createAnthropic } from './anthropic.ts';
 import { createBoundedFetch } from './bounded-fetch.ts';
 import { meter, type MeterDeps, type Purpose } from './metered.ts';
 import { keyForms, providerDefaults } from './models.ts';
-import { createAzure, createGemini, createOpenAi } from './openai.ts';
 import { persistent } from './persistent.ts';
 import type { KeptReplies, Provider } from './provider.ts';
 
@@ -46,7 +44,7 @@ export function createProviders({ find, guard, kept, meter: meterDeps, callTimeo
       for (const candidate of name === undefined ? providerNames : [name]) {
         const found = await find(candidate);
         if (!found) continue;
-        const metered = meter(build(candidate, found, { guard, callTimeoutMs }), { ...limitsOf(candidate, found), purpose }, meterDeps);
+        const metered = meter(await build(candidate, found, { guard, callTimeoutMs }), { ...limitsOf(candidate, found), purpose }, meterDeps);
         return { ...(purpose.isBulk ? persistent(metered, retryWaitsSeconds) : metered), kept };
       }
       throw new Problem('AI_NOT_CONFIGURED', name === undefined ? 'No AI provider has a key' : undefined);
@@ -64,18 +62,20 @@ function limitsOf(name: ProviderName, { apiKey = '', baseUrl, endpoint, requests
   return { account, allowance };
 }
 
-function build(name: ProviderName, found: FoundSettings, { guard, callTimeoutMs }: Pick<ProvidersDeps, 'guard' | 'callTimeoutMs'>): Provider {
+/** The SDK of a provider, of hundreds of files, is loaded when the provider is first picked. */
+async function build(name: ProviderName, found: FoundSettings, { guard, callTimeoutMs }: Pick<ProvidersDeps, 'guard' | 'callTimeoutMs'>): Promise<Provider> {
   const { apiKey = '', baseUrl, endpoint, deployment, isAddressEntered } = found;
   assertKeyForm(name, apiKey, endpoint ?? baseUrl);
   const defaults = providerDefaults[name];
   const models = { high: found.modelHigh ?? (deployment || defaults.high), low: found.modelLow ?? (deployment || defaults.low) };
   const fetch = createBoundedFetch({ maxReplyBytes, guard: isAddressEntered ? guard : undefined });
   const common = { apiKey, baseUrl, models, timeoutMs: callTimeoutMs, fetch };
+  if (name === 'anthropic') return (await import('./anthropic.ts')).createAnthropic(common);
+  const { createAzure, createGemini, createOpenAi } = await import('./openai.ts');
   if (name === 'azure') {
     if (endpoint === undefined || deployment === undefined) throw new Problem('AI_NOT_CONFIGURED', 'The AI provider needs an endpoint and a deployment');
     return createAzure({ ...common, endpoint, deployment });
   }
-  if (name === 'anthropic') return createAnthropic(common);
   return name === 'gemini' ? createGemini(common) : createOpenAi(common);
 }
 
