@@ -257,6 +257,8 @@ describe('live streams over WebSocket', () => {
     const survey = await numberSurvey();
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], after: 'nonsense' });
     await live.next('error', ({ message }) => String(message).includes('cursor'));
+    live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], after: null });
+    await live.next('subscribed');
 
     const binary = await connect();
     binary.socket.send(Buffer.from('{"type":"ping"}'), { binary: true });
@@ -330,6 +332,23 @@ describe('live streams as server-sent events', () => {
     const later = (await admin.submit(survey.id, { answers: [] })).body.data.responseId;
     await eventually(() => assert.deepEqual(second.events.filter((item) => item.event === 'response').map(({ data }) => data.responseId), [missed, later]));
     second.close();
+  });
+
+  it('bring all that concerns responses where no channels are named, and begin now where the last id is empty', async () => {
+    const survey = await admin.create('/surveys', { title: 'Live', status: 'ACTIVE' });
+    await admin.submit(survey.id, { answers: [] });
+    for (const [query, headers] of [['', {}], ['', { 'last-event-id': '' }], ['?after=', {}]] as const) {
+      const events = await openEvents(`${service.base}/surveys/${survey.id}/live${query}`, token, headers);
+      assert.deepEqual((await events.next('subscribed')).data.channels, ['responses', 'analytics', 'status']);
+      await events.next('status');
+      await events.next('analytics');
+      const { responseId } = (await admin.submit(survey.id, { answers: [] })).body.data;
+      assert.equal((await events.next('response')).data.responseId, responseId);
+      events.close();
+    }
+    const some = await openEvents(`${service.base}/surveys/${survey.id}/live?channels=status,%20responses`, token);
+    assert.deepEqual((await some.next('subscribed')).data.channels, ['status', 'responses']);
+    some.close();
   });
 
   it('miss nothing when they break before the first response: the beginning has an id too', async () => {

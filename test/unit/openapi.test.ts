@@ -215,7 +215,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(Object.keys(get.responses), ['101', '400', '401', '403', '429', '500', '503']);
     const known = new Set(['date-time', 'date', 'uuid', 'email', 'uri']);
     for (const { path, node } of [...nodes(document.components, '#/components'), ...nodes(document.paths, '#/paths')]) if (typeof node.format === 'string' && !/\/example(\/|$)/.test(path)) assert.ok(known.has(node.format), `${path} has the format ${node.format}`);
-    assert.equal(document.paths['/surveys/{id}/live'].get.parameters.find(({ name }: any) => name === 'channels').schema.default, 'responses');
+    assert.equal(document.paths['/surveys/{id}/live'].get.parameters.find(({ name }: any) => name === 'channels').schema.default, 'responses,analytics,status');
     assert.deepEqual(Object.keys(document.paths['/ai/suggestions/{suggestionId}/undo'].post.responses).filter((status) => status < '300'), ['200']);
   });
 

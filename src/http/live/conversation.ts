@@ -26,7 +26,7 @@ export function createConversation({ session, close, log }: ConversationDeps) {
     if (message.type === 'ping') return session.tell(frameOf('pong'));
     if (!isId(message.surveyId)) throw notFound('survey');
     if (message.type === 'unsubscribe') session.unsubscribe(message.surveyId, message.channels);
-    else await session.subscribe(message);
+    else await session.subscribe({ ...message, after: message.after || undefined });
   };
 
   const answerOrRefuse = async (text: string): Promise<void> => {

@@ -36,7 +36,7 @@ export function liveText(): string {
       ['close 1012', 'the service stops'],
     ]),
     '### Server-sent events',
-    '`GET /surveys/{id}/live?channels=responses,status` with the usual `Authorization`. Events are named after the `type` of their message; the cursor of `subscribed` and of each response is the event’s `id`, so that `Last-Event-ID` (or `?after=`) goes on behind it. Comments come every five ' +
+    '`GET /surveys/{id}/live?channels=responses,status` with the usual `Authorization`; without `channels` all but `jobs`. Events are named after the `type` of their message; the cursor of `subscribed` and of each response is the event’s `id`, so that `Last-Event-ID` (or `?after=`) goes on behind it. Comments come every five ' +
       'seconds while it is quiet; while you have been sent all there is, they bring the present cursor as an `id` without an event, so that yours stays young where responses are rare (browsers keep it by themselves). On a stop the stream ends after a `retry` of its own for each client.',
     `A stream whose client takes nothing of what is sent for ${stalledSeconds} seconds is cut off. A client that is gone from the network without a word takes nothing either, but of a quiet stream so little is sent that only the system ` +
       'of the service notices, by what nobody acknowledges: on Linux after a quarter of an hour, or as its setting `net.ipv4.tcp_retries2` says. Where that matters, use the WebSocket: it must answer pings.',

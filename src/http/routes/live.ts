@@ -14,7 +14,7 @@ export interface LiveRoutesDeps {
 }
 
 const streamQuery = z.strictObject({
-  channels: z.string().default('responses').transform((text) => text.split(',')).pipe(z.array(channelSchema).min(1))
+  channels: z.string().default('responses,analytics,status').transform((text) => text.split(',').map((name) => name.trim())).pipe(z.array(channelSchema).min(1))
     .describe('Of `responses`, `analytics`, `status` and `jobs`, separated by commas'),
   after: z.string().max(200).optional().describe('As the header Last-Event-ID, for clients that cannot set it'),
 });
@@ -34,7 +34,8 @@ export function liveRoutes({ tickets, openEventStream }: LiveRoutesDeps): Route[
       ].join('\n\n'),
       access: { kind: 'survey', right: 'read', by: 'id' }, limit: 'api', query: streamQuery, reply: null, replyMediaType: 'text/event-stream', replyStatus: 200,
       handle: async ({ params, query, principal, header }) => {
-        const after = header('last-event-id') ?? query.after;
+        // A client that has seen nothing yet may send the header empty.
+        const after = header('last-event-id') || query.after || undefined;
         if (after !== undefined && !decodeLiveCursor(after)) throw validationProblem([{ path: 'Last-Event-ID', message: 'is not a cursor of this service' }]);
         return { kind: 'events', begin: (body) => begin(openEventStream(principal, body), body, { surveyId: params['id'] ?? '', channels: query.channels, after }) };
       },

@@ -18,7 +18,7 @@ export const liveClientMessageSchema = z
       type: z.literal('subscribe'),
       surveyId: namedIdSchema,
       channels: z.array(channelSchema).min(1),
-      after: z.string().max(200).optional().describe('The last cursor seen: what was missed since is sent first'),
+      after: z.string().max(200).nullish().describe('The last cursor seen: what was missed since is sent first; null is as good as none'),
     }),
     z.strictObject({ type: z.literal('unsubscribe'), surveyId: namedIdSchema, channels: z.array(channelSchema).min(1).optional() }),
     z.strictObject({ type: z.literal('ping') }),
