@@ -127,7 +127,7 @@ async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest
   const isStream = match?.route.bodyKind === 'stream';
   const stream = isStream ? receiveStream(res, receiveOptions(head, match, reply)) : undefined;
   const body = isStream || !hasBody(head) ? undefined : receiveBody(res, receiveOptions(head, match, reply));
-  const cors = corsHeaders(options.corsOrigins, head.headers.get('origin'), match?.route.access.kind === 'public');
+  const cors = corsHeaders(options.corsOrigins, head.headers.get('origin'), (match ?? askedAbout(table, head, path))?.route.access.kind === 'public');
   const told = head.method === 'OPTIONS' ? preflight(cors, table, path) : undefined;
   let status: number;
   if (told) {
@@ -150,6 +150,12 @@ const nothing: RouteTable['match'] = () => undefined;
 function tableFor(options: ServerOptions, path: string): { table: Pick<RouteTable, 'match'>; path: string } {
   if (path.startsWith(`${basePath}/`)) return { table: options.api, path: path.slice(basePath.length) };
   return path.startsWith('/api/') ? { table: { match: nothing }, path } : { table: options.root, path };
+}
+
+/** What a browser is going to call, where this is its preflight. */
+function askedAbout(table: Pick<RouteTable, 'match'>, { method, headers }: Head, path: string): Match | undefined {
+  const asked = method === 'OPTIONS' ? headers.get('access-control-request-method') : undefined;
+  return asked !== undefined && methods.has(asked) ? table.match(asked as Method, path) : undefined;
 }
 
 const takesBody = ({ method }: Head): boolean => method === 'POST' || method === 'PUT';

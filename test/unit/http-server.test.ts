@@ -209,6 +209,19 @@ describe('the server', () => {
     assert.deepEqual([other.headers.get('access-control-allow-origin'), other.headers.get('vary')], [null, 'Origin']);
   });
 
+  it('opens public routes to every page where `*` says so, before the call and at it, and no others', async () => {
+    const open = await startLoopback({ api, root, corsOrigins: ['*', 'https://console.example.org'] });
+    const originOf = async (method: string, path: string, asked?: string, origin = 'https://any.example.org') => {
+      const reply = await fetch(`${open.origin}/api/v1${path}`, { method, headers: { origin, ...(asked !== undefined && { 'access-control-request-method': asked }) } });
+      await reply.arrayBuffer();
+      return reply.headers.get('access-control-allow-origin');
+    };
+    assert.deepEqual([await originOf('OPTIONS', '/things', 'POST'), await originOf('GET', '/things')], ['*', '*']);
+    assert.deepEqual([await originOf('OPTIONS', `/things/${id}`, 'DELETE'), await originOf('DELETE', `/things/${id}`), await originOf('OPTIONS', '/things', 'PATCH'), await originOf('OPTIONS', '/things')], [null, null, null, null]);
+    assert.equal(await originOf('OPTIONS', `/things/${id}`, 'DELETE', 'https://console.example.org'), 'https://console.example.org');
+    await open.stop();
+  });
+
   it('answers OPTIONS of what it does not know with 404 in the error envelope, and counts it as any such call', async () => {
     for (const path of ['/api/v1/nothing', `/api/v1/things/${id}/nothing`, '/api/v2/things', '/nothing']) {
       const { status, body, headers } = await call('OPTIONS', path, { headers: { origin: 'https://console.example.org' } });
