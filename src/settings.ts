@@ -18,7 +18,16 @@ const list = z.string().transform((text) => text.split(',').map((item) => item.t
 const address = (...protocols: string[]) =>
   z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), `must be a URL that starts with ${protocols.join(' or ')}`);
 const addressList = (...protocols: string[]) => list.pipe(z.array(address(...protocols)).min(1));
-const secondsList = list.pipe(z.array(whole(0)).min(1));
+/** What is longer no clock of ours can hold. */
+const longestSeconds = 10 * 366 * 86_400;
+const longestWaitSeconds = 30 * 86_400;
+const secondsList = list.pipe(z.array(whole(0, longestWaitSeconds)).min(1));
+
+/** What a socket can listen on: an address, or a name, which does not look like one. */
+function isHost(text: string): boolean {
+  const labels = text.split('.');
+  return isIP(text) > 0 || (labels.every((label) => /^\w([\w-]*\w)?$/.test(label)) && /[a-z]/i.test(labels.at(-1) ?? ''));
+}
 
 function isCidr(text: string): boolean {
   const [ip = '', bits, ...rest] = text.split('/');
@@ -38,7 +47,7 @@ const roles = ['http', 'ingest', 'jobs'] as const;
 export type Role = (typeof roles)[number];
 
 const environment = z.object({
-  HOST: z.string().default('127.0.0.1'),
+  HOST: z.string().refine(isHost, 'must be an IP address or a name of this machine').default('127.0.0.1'),
   PORT: whole(0, 65535).default(3000),
   PUBLIC_URL: address('http:', 'https:').optional(),
   DATA_DIR: z.string().default('./.data'),
@@ -51,7 +60,7 @@ const environment = z.object({
   ADMIN_PASSWORD: z.string().min(8).max(200).optional(),
   JWT_PRIVATE_KEY: z.string().optional(),
   ACCESS_TOKEN_TTL_SECONDS: whole(1, 86_400).default(900),
-  REFRESH_TOKEN_TTL_SECONDS: whole(1).default(2_592_000),
+  REFRESH_TOKEN_TTL_SECONDS: whole(1, longestSeconds).default(2_592_000),
   SECRETS_KEY: z.string().min(16).optional(),
   RATE_LIMIT_AUTH: whole(1).default(10),
   RATE_LIMIT_SUBMIT: whole(1).default(60),
@@ -75,14 +84,14 @@ const environment = z.object({
   WEBHOOK_RETRY_SCHEDULE_SECONDS: secondsList.default([5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]),
   CORS_ORIGINS: list.pipe(z.array(z.string().refine(isOrigin, 'must be * or origins as browsers send them, such as https://forms.example.org: lower case, without a path or the usual port'))).default([]),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-  RETENTION_DAYS: whole(1).optional(),
+  RETENTION_DAYS: whole(1, 36_500).optional(),
   AI_BATCH_SIZE: whole(1, 1000).default(50),
-  AI_BATCH_DELAY_MS: whole(0).default(1000),
+  AI_BATCH_DELAY_MS: whole(0, 3_600_000).default(1000),
   AI_CALL_TIMEOUT_SECONDS: whole(1, 600).default(90),
   AI_RETRY_SCHEDULE_SECONDS: secondsList.default([2, 10, 30]),
   AI_BATCHES_AT_ONCE: whole(1, 32).default(1),
   AI_CACHE_ENABLED: flag.default(true),
-  AI_CACHE_TTL_SECONDS: whole(1).default(3600),
+  AI_CACHE_TTL_SECONDS: whole(1, longestSeconds).default(3600),
   AI_ANONYMIZE_PII: flag.default(true),
 });
 

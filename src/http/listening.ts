@@ -35,7 +35,7 @@ export function createListening({ app, isPortShared, log }: ListeningOptions) {
   return {
     /** Gives the port. */
     async listen(host: string, wanted: number): Promise<number> {
-      if (!(await open(host, wanted)) || !socket) throw new Error(`cannot listen on ${host}:${wanted}: the port is in use or not allowed`);
+      if (!(await open(host, wanted)) || !socket) throw new Error(`cannot listen on ${host}:${wanted}: the port (PORT) is in use or not allowed, or the address (HOST) is none of this machine`);
       const port = uWS.us_socket_local_port(socket);
       watch = watchDescriptors({
         onTight: () => {

@@ -8,7 +8,7 @@ import { StartError } from '../stores/embedded/start-error.ts';
 export function freePort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
-    probe.once('error', () => reject(new StartError(`cannot listen on ${host}:${port}: the port is in use or not allowed`)));
+    probe.once('error', () => reject(new StartError(`cannot listen on ${host}:${port}: the port (PORT) is in use or not allowed, or the address (HOST) is none of this machine`)));
     probe.listen({ host, port, exclusive: true }, () => {
       const { port: found } = probe.address() as AddressInfo;
       probe.close(() => resolve(found));

@@ -144,7 +144,7 @@ describe('several HTTP processes on one port', () => {
     for (const workers of ['1', '2']) {
       const { code, said } = await runToExit({ env: { PORT: String(service.port), WORKERS: workers, LOG_LEVEL: 'silent', ...sharedStoreUrls() } });
       assert.equal(code, 1);
-      assert.match(said, /^survey-service cannot start: cannot listen on 127\.0\.0\.1:\d+: the port is in use or not allowed\n$/);
+      assert.match(said, /^survey-service cannot start: cannot listen on 127\.0\.0\.1:\d+: the port \(PORT\) is in use or not allowed, or the address \(HOST\) is none of this machine\n$/);
     }
     assert.equal((await callOnce(service.origin, 'GET', '/health/live')).status, 200);
   });

@@ -13,7 +13,9 @@ describe('settings', () => {
   });
 
   it('name the one that is wrong', () => {
-    for (const [name, value] of [['PORT', 'x'], ['PORT', '70000'], ['WORKERS', '0'], ['ROLES', 'http,cook'], ['REDIS_URL', 'http://x'], ['TRUSTED_PROXIES', '10.0.0.0/33'], ['ADMIN_PASSWORD', 'short'], ['LOG_LEVEL', 'loud'], ['OPENAI_BASE_URL', 'nowhere'], ['UPLOAD_S3_BUCKET', 'a/b'], ['CORS_ORIGINS', 'foo'], ['CORS_ORIGINS', 'https://a.example,https://b.example/'], ['CORS_ORIGINS', 'https://A.example'], ['CORS_ORIGINS', 'https://a.example:443'], ['CORS_ORIGINS', 'https://*.example']] as const)
+    for (const [name, value] of [['PORT', 'x'], ['PORT', '70000'], ['WORKERS', '0'], ['ROLES', 'http,cook'], ['REDIS_URL', 'http://x'], ['TRUSTED_PROXIES', '10.0.0.0/33'], ['ADMIN_PASSWORD', 'short'], ['LOG_LEVEL', 'loud'], ['OPENAI_BASE_URL', 'nowhere'], ['UPLOAD_S3_BUCKET', 'a/b'], ['CORS_ORIGINS', 'foo'], ['CORS_ORIGINS', 'https://a.example,https://b.example/'], ['CORS_ORIGINS', 'https://A.example'], ['CORS_ORIGINS', 'https://a.example:443'], ['CORS_ORIGINS', 'https://*.example'],
+      ['HOST', 'not a host'], ['HOST', '999.1.1.1'], ['HOST', 'http://127.0.0.1'], ['HOST', '127.0.0.1:80'], ['HOST', '-x'], ['WEBHOOK_RETRY_SCHEDULE_SECONDS', '5,99999999999'], ['REFRESH_TOKEN_TTL_SECONDS', '9007199254740991'], ['RETENTION_DAYS', '9999999999'],
+      ['AI_BATCH_DELAY_MS', '9999999999']] as const)
       assert.throws(() => readSettings({ [name]: value }), (error) => error instanceof SettingsError && error.message.includes(name), name);
   });
 
@@ -28,6 +30,10 @@ describe('settings', () => {
   it('take origins as browsers send them', () => {
     const origins = ['https://a.example', 'http://localhost:5173', 'http://[::1]:3000', 'capacitor://localhost', '*'];
     assert.deepEqual(readSettings({ CORS_ORIGINS: origins.join(', ') }).corsOrigins, origins);
+  });
+
+  it('take addresses and names to listen on', () => {
+    for (const host of ['0.0.0.0', '::', '::1', 'localhost', 'survey-1.internal', 'web_1', 'host.docker.internal', 'b1', 'node-02']) assert.equal(readSettings({ HOST: host }).host, host);
   });
 
   it('treat an empty value as not given', () => {
