@@ -2,8 +2,9 @@ import type { CountPlan, CountResult } from '../../domain/questions/contract.ts'
 import type { ClickHouse } from './client.ts';
 import { createCodeColumns } from './code-columns.ts';
 import { collectHead, headScan, type SurveyHead } from './counting/head.ts';
-import { planSlots, scansOf } from './counting/plans.ts';
+import { isWide, planSlots, scansOf } from './counting/plans.ts';
 import { runScans, type ScanRow, type ScanScope } from './counting/scans.ts';
+import { createSurveySizes, type SurveySizes } from './counting/sizes.ts';
 import type { Placement } from './placement.ts';
 import { newestKeys } from './query/pages.ts';
 import { columnNames, conditionsOf, existingColumns, selectionSlots, type Condition, type DateRange } from './query/selection.ts';
@@ -32,7 +33,7 @@ export interface SurveyCounts extends SurveyHead {
 const countTimeoutMs = 30_000;
 
 /** Exact counts over the newest versions of all responses; the domain says what they mean. */
-export function createTotalsStore({ clickhouse }: { clickhouse: ClickHouse } & Placement) {
+export function createTotalsStore({ clickhouse, sizes = createSurveySizes(clickhouse) }: { clickhouse: ClickHouse; sizes?: SurveySizes } & Placement) {
   const columns = createCodeColumns(clickhouse);
   return {
     /** A whole survey, or some of its questions, from one state of the table; only the bins of numbers are counted after it. */
@@ -44,7 +45,8 @@ export function createTotalsStore({ clickhouse }: { clickhouse: ClickHouse } & P
         clickhouse, surveyId, conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')), timeoutMs: countTimeoutMs,
         columns: ['is_complete', 'duration_ms', ...existingColumns(slots, columnOf)],
       };
-      const planned = scansOf(plans.map(({ plan }) => plan), columnOf);
+      const counted = plans.map(({ plan }) => plan);
+      const planned = scansOf(counted, columnOf, isWide(counted) && (await sizes.isSmall(surveyId, countTimeoutMs)));
       const { rows: [headRows = [], ...planRows], wasContested } = await runScans(scope, [headScan, ...planned.scans]);
       const [head, { bases, resultOf }] = await Promise.all([headOf(scope, headRows, wasContested), planned.read(scope, planRows)]);
       return { ...head, perQuestion: new Map(plans.map(({ questionId, plan }, index) => [questionId, { base: bases[index] ?? 0, results: plan.requests.map(resultOf) }])) };

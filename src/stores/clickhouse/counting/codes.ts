@@ -35,12 +35,16 @@ export function codeScans(wanted: readonly CountedSlot[], columnOf: ColumnOf): {
 function codeStatement(source: string, slots: readonly CountedSlot[], columnOf: ColumnOf): string {
   const columns = slots.map(({ slot }) => columnOf(slot));
   const value = columns.length === 1 ? columns[0] : `greatest(${columns.join(', ')})`;
-  const ofBits = slots.flatMap(({ isBits }, index) => (isBits ? [index] : []));
-  const bits = `arrayPushFront(arrayMap(bit -> toUInt64(bit + 1), bitPositionsToArray(value)), toUInt64(${anyBit}))`;
-  const codes = ofBits.length === 0 ? '[toUInt64(value)]' : `if(place IN (${ofBits.join(', ')}), ${bits}, [toUInt64(value)])`;
+  const codes = codesOfValue(slots.flatMap(({ isBits }, index) => (isBits ? [index] : [])));
   return `SELECT ${placeOfMask(columns)} AS place, arrayJoin(${codes}) AS code, '' AS label, [sum(amount)] AS figures FROM
     (SELECT grouping(${columns.join(', ')}) AS mask, ${value} AS value, count() AS amount FROM ${source} GROUP BY GROUPING SETS (${columns.map((column) => `(${column})`).join(', ')}))
     WHERE value != 0 GROUP BY place, code`;
+}
+
+/** The codes in a `value` at a `place`, as an Array(UInt64): the value itself, or at these places the bits set in it. */
+export function codesOfValue(bitPlaces: readonly number[]): string {
+  const bits = `arrayPushFront(arrayMap(bit -> toUInt64(bit + 1), bitPositionsToArray(value)), toUInt64(${anyBit}))`;
+  return bitPlaces.length === 0 ? '[toUInt64(value)]' : `if(place IN (${bitPlaces.join(', ')}), ${bits}, [toUInt64(value)])`;
 }
 
 /** Which of the grouped columns a row is grouped by, from `mask`: the bits of `grouping` name those that it is not, the first column highest. */
@@ -49,9 +53,9 @@ export function placeOfMask(columns: readonly string[]): string {
   return `transform(mask, [${masks.join(', ')}], [${masks.map((_, index) => index).join(', ')}], toUInt64(0))`;
 }
 
-/** Takes the rows of a scan into the counts of its positions. */
-export function collectCodes(slots: readonly CountedSlot[], rows: readonly ScanRow[]): Map<number, SlotCounts> {
-  const found = new Map<number, SlotCounts>(slots.map(({ slot, isBits }) => [slot, { isBits, any: 0, counts: new Map<number, number>() }]));
+/** Takes the rows of a scan into the counts of its positions; a place without one is not looked at. */
+export function collectCodes(slots: readonly (CountedSlot | undefined)[], rows: readonly ScanRow[]): Map<number, SlotCounts> {
+  const found = new Map<number, SlotCounts>(slots.flatMap((entry) => (entry ? [[entry.slot, { isBits: entry.isBits, any: 0, counts: new Map<number, number>() }]] : [])));
   for (const [place, code, , [amount]] of rows) {
     const entry = found.get(slots[place]?.slot ?? -1);
     if (!entry) throw new Error(`a scan counted position ${place} that was not asked for`);

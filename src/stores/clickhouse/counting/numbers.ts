@@ -32,10 +32,28 @@ export function momentScan(requests: readonly NumberRequest[], columnOf: ColumnO
   return { isAdditive: false, statement: (source) => `SELECT 0 AS place, 0 AS code, '' AS label, [${figures.join(', ')}] AS figures FROM ${source}` };
 }
 
-export function collectMoments(rows: readonly ScanRow[], requests: readonly NumberRequest[]): Moments[] {
-  const figures = rows[0]?.[3] ?? [];
+/** The same where every response becomes a row a number: rows of (place in `requests`, 0, '', figures). Planned sooner where there are many, and dearer to run. */
+export function unfoldedMomentScan(requests: readonly NumberRequest[], columnOf: ColumnOf): Scan {
+  const ends = (end: 'min' | 'lastPoint') => `[${requests.map(({ scale }) => (scale ? double(scale[end]) : 'nan')).join(', ')}][position]`;
+  const fractions = `countIf(value != trunc(value) AND [${requests.map(({ scale, isWhole }) => (isWhole && !scale ? 1 : 0)).join(', ')}][position] = 1)`;
+  return {
+    isAdditive: false,
+    statement: (source) =>
+      `SELECT toUInt64(position - 1) AS place, 0 AS code, '' AS label,
+        [toFloat64(count()), ${meanOf('value', '1')}, quantileExactInclusive(0.5)(value), stddevSampStable(value), min(value), max(value),
+         toFloat64(countIf(value = ${ends('min')}) + ${fractions}), toFloat64(countIf(value = ${ends('lastPoint')}))] AS figures
+       FROM (SELECT [${requests.map(valueOf).join(', ')}] AS found, [${requests.map(({ presence }) => `${columnOf(presence)} != 0`).join(', ')}] AS present FROM ${source})
+       ARRAY JOIN found AS value, present AS isThere, arrayEnumerate(found) AS position WHERE isThere GROUP BY position`,
+  };
+}
+
+/** Rows of either scan: a row a number, or one row with all of them. */
+export function collectMoments(rows: readonly ScanRow[], requests: readonly NumberRequest[], isUnfolded = false): Moments[] {
+  const inOne = rows[0]?.[3] ?? [];
+  const byPlace = new Map(rows.map(([place, , , figures]) => [place, figures]));
   return requests.map(({ scale, isWhole }, index) => {
-    const [count, average, median, standardDeviation, min, max, first, last] = figures.slice(index * momentFigures, (index + 1) * momentFigures);
+    const figures = isUnfolded ? (byPlace.get(index) ?? []) : inOne.slice(index * momentFigures, (index + 1) * momentFigures);
+    const [count, average, median, standardDeviation, min, max, first, last] = figures;
     const ends = scale && { ends: { first: first ?? 0, last: last ?? 0 } };
     if (!count) return { count: 0, average: null, median: null, standardDeviation: null, min: null, max: null, ...ends };
     return { count, average: average ?? null, median: median ?? null, standardDeviation: count < 2 ? null : (standardDeviation ?? null), min: min ?? null, max: max ?? null, ...ends, ...(isWhole && { areWhole: first === 0 }) };

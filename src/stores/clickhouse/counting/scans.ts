@@ -81,6 +81,9 @@ interface Part {
 const evidencePart = 65_535;
 const asFigures = "CAST(figures, 'Array(Nullable(Float64))')";
 
+/** Compiling the expressions of a wide survey takes seconds of processor time, beside which counting is nothing. */
+const neverCompiled = { compile_expressions: 0, compile_aggregate_expressions: 0 };
+
 async function runOnce(scope: ScanScope, scans: readonly Scan[], contested: Contested): Promise<{ rows: ScanRow[][]; evidence: EvidenceRow[] }> {
   const parts = scans.flatMap((scan, index) => partsOf(scope, { scan, index, contested }));
   const statements = parts.map(
@@ -90,7 +93,7 @@ async function runOnce(scope: ScanScope, scans: readonly Scan[], contested: Cont
     statements.push(`SELECT toUInt16(${evidencePart}), toUInt64(0), toUInt64(0), '', ${asFigures} FROM (${evidenceStatement(scope.clickhouse, scope.surveyId)})`);
   const found = await scope.clickhouse.select<[part: number, place: number, code: number, label: string, figures: (number | null)[]]>(
     `SELECT * FROM (${statements.join(' UNION ALL ')})`,
-    { timeoutMs: scope.timeoutMs },
+    { timeoutMs: scope.timeoutMs, settings: neverCompiled },
   );
   const rows: ScanRow[][] = scans.map(() => []);
   const evidence: EvidenceRow[] = [];

@@ -33,14 +33,20 @@ const kinds: Record<TextKey, KeyKind> = {
   // Stored as "<upload id> <media type>".
   mediaType: { of: (text) => `substring(${text}, position(${text}, ' ') + 1)`, most: 10_000 },
   // Cut at ASCII signs first, of which words hold none once apostrophes are ’: all that is slow then sees every piece once instead of every text.
-  words: { of: (text) => `arrayJoin(tokens(lowerUTF8(replaceAll(${text}, ${apostrophe}, '’'))))`, keysIn: wordsOf, most: 50, isCutOff: true },
+  words: { of: (text) => `arrayJoin(${tokensOf(text)})`, keysIn: (piece) => `arrayJoin(${wordListOf(piece)})`, most: 50, isCutOff: true },
 };
 
+const piecesOf = (by: TextKey, text: string): string => (by === 'words' ? tokensOf(text) : `[${kinds[by].of(text)}]`);
+
+function tokensOf(text: string): string {
+  return `tokens(lowerUTF8(replaceAll(${text}, ${apostrophe}, '’')))`;
+}
+
 /** As `wordsIn` of the domain finds them. */
-function wordsOf(piece: string): string {
+function wordListOf(piece: string): string {
   const plain = `replaceAll(normalizeUTF8NFC(${piece}), ${literal(dottedI)}, 'i')`;
   const words = `arrayFilter(word -> lengthUTF8(word) >= ${whole(fewestCharacters)}, extractAll(${plain}, ${literal(wordPattern)}))`;
-  return `arrayJoin(arrayMap(word -> replaceAll(word, '’', ${apostrophe}), ${words}))`;
+  return `arrayMap(word -> replaceAll(word, '’', ${apostrophe}), ${words})`;
 }
 
 /** How often each key of a text occurs: rows of (0, 0, key, [count]), where keys are cut off (0, 0, key, [count, sum of all counts, number of all keys]). */
@@ -53,6 +59,27 @@ export function textScan({ slot, presence, by }: TextRequest, columnOf: ColumnOf
       `SELECT 0 AS place, 0 AS code, ${keysIn('counted')} AS label, [sum(amount)${all}] AS figures FROM
         (SELECT ${of(`texts[${whole(slot + 1)}]`)} AS counted, count() AS amount FROM ${source} AND ${columnOf(presence)} != 0 GROUP BY counted)
        GROUP BY label ORDER BY sum(amount) DESC, label LIMIT ${whole(most)}`,
+  };
+}
+
+/** Several texts share a scan, as each scan reads the texts of all questions; of more, the keys of a block of rows would take much memory. */
+export const mostTextsTogether = 8;
+
+/** The same of several texts in one scan: rows of (place in `requests`, 0, key, [count, sum of all counts, number of all keys]). */
+export function textsScan(requests: readonly TextRequest[], columnOf: ColumnOf): Scan {
+  const counted = requests.map(({ slot, presence, by }) => `if(${columnOf(presence)} != 0, ${piecesOf(by, `texts[${whole(slot + 1)}]`)}, [])`);
+  const ofWords = requests.flatMap(({ by }, place) => (kinds[by].keysIn ? [place] : []));
+  const key = ofWords.length === 0 ? 'counted' : `arrayJoin(if(place IN (${ofWords.join(', ')}), ${wordListOf('counted')}, [counted]))`;
+  const most = `[${requests.map(({ by }) => whole(kinds[by].most)).join(', ')}][place + 1]`;
+  return {
+    isAdditive: false,
+    statement: (source) =>
+      `SELECT place, 0 AS code, label, [total, sum(total) OVER (PARTITION BY place), count() OVER (PARTITION BY place)] AS figures FROM
+        (SELECT place, ${key} AS label, sum(amount) AS total FROM
+          (SELECT toUInt64(position - 1) AS place, arrayJoin(pieces) AS counted, count() AS amount FROM (SELECT [${counted.join(', ')}] AS found FROM ${source})
+           ARRAY JOIN found AS pieces, arrayEnumerate(found) AS position GROUP BY place, counted)
+         GROUP BY place, label)
+       QUALIFY row_number() OVER (PARTITION BY place ORDER BY total DESC, label) <= ${most}`,
   };
 }
 
