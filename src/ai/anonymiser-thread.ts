@@ -4,6 +4,9 @@ import { stepBack } from '../step-back.ts';
 import { openAnonymiser } from './anonymise.ts';
 
 // The body of the anonymiser's thread.
+
+const saysEveryMs = 1000;
+
 stepBack();
 parentPort?.on('message', ({ id, request }: SideRequest<readonly string[]>) => void answer(id, request).then(say));
 
@@ -15,9 +18,13 @@ async function answer(id: number, texts: readonly string[]): Promise<SideReply<s
   try {
     const anonymise = await openAnonymiser();
     const result: string[] = [];
+    let saidAt = performance.now();
     for (const text of texts) {
       // Beside a busy service, to which this thread gives way, all texts of a call may take minutes, and one text does not.
-      say({ id, isAtWork: true });
+      if (performance.now() - saidAt > saysEveryMs) {
+        say({ id, isAtWork: true });
+        saidAt = performance.now();
+      }
       result.push(anonymise(text));
     }
     return { id, result };

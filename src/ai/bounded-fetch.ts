@@ -1,5 +1,5 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Guard } from '../webhooks/guard.ts';
 
 export interface BoundedFetchOptions {
@@ -7,22 +7,34 @@ export interface BoundedFetchOptions {
   maxReplyBytes: number;
   /** Set for addresses that were entered in-app: checks every address that is connected to, written out or behind a name. */
   guard?: Pick<Guard, 'refusalOf' | 'lookup'> | undefined;
+  /** Of nobody who has another guard, or none. */
+  connections?: Connections;
 }
+
+/** A connection that rested for longer is not used again: the other side may give it up just then. None does as soon as this. */
+const mostRestMs = 500;
+
+/** Connections that calls have one after the other, each checked by the guard when it was opened. */
+export function createConnections() {
+  const options = { keepAlive: true, timeout: mostRestMs, scheduling: 'lifo' } as const;
+  return { http: new HttpAgent(options), https: new HttpsAgent(options) };
+}
+
+export type Connections = ReturnType<typeof createConnections>;
 
 /**
  * A `fetch` for the SDKs that reads a reply whole, up to a limit, and follows no redirects: a key must not be sent on, and no
- * provider's reply may fill the memory. Every call has a connection of its own: one that was kept may be closed by the other side just
- * when it is used again, and the guard must look at each address.
+ * provider's reply may fill the memory.
  */
-export function createBoundedFetch({ maxReplyBytes, guard }: BoundedFetchOptions): typeof fetch {
+export function createBoundedFetch({ maxReplyBytes, guard, connections = createConnections() }: BoundedFetchOptions): typeof fetch {
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const refusal = guard?.refusalOf(url.href);
     if (refusal !== undefined) throw new TypeError(`the address ${refusal}`);
-    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const [send, agent] = url.protocol === 'https:' ? [httpsRequest, connections.https] : [httpRequest, connections.http];
     const headers = Object.fromEntries(new Headers(init.headers));
     return new Promise<Response>((resolve, reject) => {
-      const request = send(url, { method: init.method ?? 'GET', headers, agent: false, ...(guard && { lookup: guard.lookup }), ...(init.signal && { signal: init.signal }) });
+      const request = send(url, { method: init.method ?? 'GET', headers, agent, ...(guard && { lookup: guard.lookup }), ...(init.signal && { signal: init.signal }) });
       request.on('error', reject);
       request.on('response', (reply) => {
         readWhole(reply, maxReplyBytes)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Problem } from '../errors.ts';
 import type { ProviderName, ProviderSettings } from '../settings.ts';
 import type { Guard } from '../webhooks/guard.ts';
-import { createBoundedFetch } from './bounded-fetch.ts';
+import { createBoundedFetch, createConnections, type Connections } from './bounded-fetch.ts';
 import { meter, type MeterDeps, type Purpose } from './metered.ts';
 import { keyForms, providerDefaults } from './models.ts';
 import { persistent } from './persistent.ts';
@@ -36,15 +36,16 @@ export interface ProvidersDeps {
 
 const maxReplyBytes = 4 * 1024 * 1024;
 
-/** Gives ready providers. Clients are made for every use: they hold nothing but settings, which may have changed. */
+/** Gives ready providers. Clients are made for every use: they hold nothing but settings, which may have changed, and borrow their connections. */
 export function createProviders({ find, guard, kept, meter: meterDeps, callTimeoutMs, retryWaitsSeconds }: ProvidersDeps) {
+  const connections = { guarded: createConnections(), own: createConnections() };
   return {
     /** The named provider, or the first configured one, within its limits. `purpose` says whose calls they are. Throws AI_NOT_CONFIGURED, or AI_KEY_INVALID for a key that cannot be one. */
     async pick(name?: ProviderName, purpose: Purpose = {}): Promise<Provider> {
       for (const candidate of name === undefined ? providerNames : [name]) {
         const found = await find(candidate);
         if (!found) continue;
-        const metered = meter(await build(candidate, found, { guard, callTimeoutMs }), { ...limitsOf(candidate, found), purpose }, meterDeps);
+        const metered = meter(await build(candidate, found, { guard, callTimeoutMs, connections }), { ...limitsOf(candidate, found), purpose }, meterDeps);
         return { ...(purpose.isBulk ? persistent(metered, retryWaitsSeconds) : metered), kept };
       }
       throw new Problem('AI_NOT_CONFIGURED', name === undefined ? 'No AI provider has a key' : undefined);
@@ -63,12 +64,12 @@ function limitsOf(name: ProviderName, { apiKey = '', baseUrl, endpoint, requests
 }
 
 /** The SDK of a provider, of hundreds of files, is loaded when the provider is first picked. */
-async function build(name: ProviderName, found: FoundSettings, { guard, callTimeoutMs }: Pick<ProvidersDeps, 'guard' | 'callTimeoutMs'>): Promise<Provider> {
+async function build(name: ProviderName, found: FoundSettings, { guard, callTimeoutMs, connections }: Pick<ProvidersDeps, 'guard' | 'callTimeoutMs'> & { connections: Record<'guarded' | 'own', Connections> }): Promise<Provider> {
   const { apiKey = '', baseUrl, endpoint, deployment, isAddressEntered } = found;
   assertKeyForm(name, apiKey, endpoint ?? baseUrl);
   const defaults = providerDefaults[name];
   const models = { high: found.modelHigh ?? (deployment || defaults.high), low: found.modelLow ?? (deployment || defaults.low) };
-  const fetch = createBoundedFetch({ maxReplyBytes, guard: isAddressEntered ? guard : undefined });
+  const fetch = createBoundedFetch({ maxReplyBytes, ...(isAddressEntered ? { guard, connections: connections.guarded } : { connections: connections.own }) });
   const common = { apiKey, baseUrl, models, timeoutMs: callTimeoutMs, fetch };
   if (name === 'anthropic') return (await import('./anthropic.ts')).createAnthropic(common);
   const { createAzure, createGemini, createOpenAi } = await import('./openai.ts');

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { createBoundedFetch } from '../../src/ai/bounded-fetch.ts';
+import type { Guard } from '../../src/webhooks/guard.ts';
 
 describe('a fetch with bounds', () => {
   let server: Server;
@@ -25,15 +27,45 @@ describe('a fetch with bounds', () => {
   });
   const post = () => bounded(url, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
 
-  it('never meets a connection that the other side has just given up', async () => {
-    const used = new WeakSet<Socket>();
+  it('uses the connection of the call before, but none that has rested, which the other side may give up', async () => {
+    const sockets = new Set<Socket>();
     answer = (response, socket) => {
-      if (used.has(socket)) return void socket.destroy();
-      used.add(socket);
+      sockets.add(socket);
       response.end('{}');
     };
     for (let n = 0; n < 3; n += 1) assert.equal((await post()).status, 200);
-    assert.equal(paths.length, 3);
+    assert.equal(sockets.size, 1);
+    await once([...sockets][0] as Socket, 'close');
+    assert.equal((await post()).status, 200);
+    assert.deepEqual([sockets.size, paths.length], [2, 4]);
+  });
+
+  it('uses no connection again whose reply was not read to its end', async () => {
+    const sockets = new Set<Socket>();
+    answer = (response, socket) => {
+      sockets.add(socket);
+      response.end('x'.repeat(1001));
+    };
+    for (let n = 0; n < 2; n += 1) await assert.rejects(post(), /longer than 1000 bytes/);
+    assert.equal(sockets.size, 2);
+  });
+
+  it('shares no connection with who has another guard', async () => {
+    const sockets = new Set<Socket>();
+    answer = (response, socket) => {
+      sockets.add(socket);
+      response.end('{}');
+    };
+    let lookups = 0;
+    const lookup: Guard['lookup'] = (_name, _options, done) => {
+      lookups += 1;
+      done(new Error('refused'), []);
+    };
+    const byName = url.replace('127.0.0.1', 'localhost');
+    await bounded(byName, { method: 'POST', body: '{}' });
+    const guarded = createBoundedFetch({ maxReplyBytes: 1000, guard: { refusalOf: () => undefined, lookup } });
+    await assert.rejects(guarded(byName, { method: 'POST', body: '{}' }), /refused/);
+    assert.deepEqual([sockets.size, lookups], [1, 1]);
   });
 
   it('takes as many bytes as are allowed, and not one more', async () => {

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { ChainableCommander, Redis } from 'ioredis';
 import { unavailable } from '../../errors.ts';
 
 /** The reply to a call about these answers, as it came. */
@@ -29,7 +29,7 @@ export function createPaidReplies(redis: Redis) {
   const field = (id: string, topic: string): string => `${id} ${topic}`;
   return {
     keep: async ({ surveyId, topic }: Topic, reply: PaidReply): Promise<void> =>
-      void (await asked(Promise.all([redis.hset(key(surveyId), field(reply.id, topic), JSON.stringify(reply)), redis.expire(key(surveyId), keptSeconds)]))),
+      void (await asked(whole(redis.pipeline().hset(key(surveyId), field(reply.id, topic), JSON.stringify(reply)).expire(key(surveyId), keptSeconds)))),
 
     /** Oldest first. */
     all: async ({ surveyId, topic }: Topic): Promise<PaidReply[]> => {
@@ -46,6 +46,11 @@ export function createPaidReplies(redis: Redis) {
 }
 
 export type PaidReplies = ReturnType<typeof createPaidReplies>;
+
+/** Runs what is gathered in one go; fails with the first that fails. */
+async function whole(gathered: ChainableCommander): Promise<void> {
+  for (const [error] of (await gathered.exec()) ?? []) if (error) throw error;
+}
 
 async function asked<T>(question: Promise<T>): Promise<T> {
   try {
