@@ -26,6 +26,12 @@ export function moveSurvey(survey: SurveyWithQuestions, events: readonly SurveyE
   return move;
 }
 
+/** A survey that its quota closed is closed like any other once seats were added: it is not full, though nobody has opened it again. */
+export function withSeatsAdded(edited: SurveyWithQuestions, before: Pick<Survey, 'responseQuota'>, isFull: boolean): SurveyWithQuestions {
+  const isFreed = edited.status === 'CLOSED' && edited.closedReason === 'QUOTA' && edited.responseQuota !== before.responseQuota && !isFull;
+  return isFreed ? { ...edited, closedReason: 'MANUAL' } : edited;
+}
+
 function step(move: Move, event: SurveyEvent, context: MoveContext): void {
   const { survey } = move;
   const before = surveyMachine.resolveState({ value: stateOf(survey, context.nowMs), context: contextOf(survey) });
@@ -36,6 +42,8 @@ function step(move: Move, event: SurveyEvent, context: MoveContext): void {
   move.survey = { ...survey, status, ...(status === 'CLOSED' ? { closedReason } : { closedReason: null, closedAt: null }), updatedAt: new Date(context.nowMs) };
   move.isChanged ||= status !== survey.status || move.survey.closedReason !== survey.closedReason;
   for (const action of actions) apply(move, action.type as SurveyEffect, event, context);
+  // What goes on after a pause is not announced, but whatever is open has been published.
+  if (status === 'ACTIVE') move.survey = { ...move.survey, publishedAt: move.survey.publishedAt ?? new Date(context.nowMs) };
 }
 
 function apply(move: Move, effect: SurveyEffect, event: SurveyEvent, { nowMs, completed }: MoveContext): void {

@@ -8,7 +8,7 @@ import type { Intake } from '../stores/redis/intake.ts';
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
 import { createAnonymity } from './anonymity.ts';
 import { createFreshLoads } from './fresh-loads.ts';
-import { moveSurvey } from './lifecycle.ts';
+import { moveSurvey, withSeatsAdded } from './lifecycle.ts';
 import { packSurvey, unpackSurvey, type PackedSurvey } from './packed-survey.ts';
 import { contextOf, stateOf, surveyMachine, type SurveyEvent } from './survey-machine.ts';
 
@@ -182,8 +182,9 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     const closed: { from: SurveyStatus | undefined } = { from: undefined };
     const saved = await saveWithAnonymity(surveyId, (current) => {
       closed.from = undefined;
-      const edited = edit(current);
-      const isFull = edited.responseQuota !== null && counts !== undefined && counts.completed >= edited.responseQuota;
+      const given = edit(current);
+      const isFull = given.responseQuota !== null && counts !== undefined && counts.completed >= given.responseQuota;
+      const edited = withSeatsAdded(given, current, isFull || counts === undefined);
       // A response may have been deleted since: the last seat was taken all the same, and nobody has been let in under this revision after that.
       const wasFilled = filledAt === current.revision;
       if (event.type === 'QUOTA_FILLED' && counts !== undefined && !isFull && !wasFilled) return undefined;

@@ -99,6 +99,22 @@ describe('changing a survey that people have answered', () => {
     assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { responseQuota: 3, status: 'ACTIVE' }), [200, 'ACTIVE']);
   });
 
+  it('is not called full once its quota was raised or taken away, and still waits to be opened', async () => {
+    const { id } = await admin.create('/surveys', { title: 'More', status: 'ACTIVE', responseQuota: 1 });
+    const submit = () => outcome('POST', `/responses/surveys/${id}/submit`, { answers: [] });
+    assert.equal((await admin.submit(id, { answers: [] })).status, 201);
+    await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).status, 'CLOSED'));
+    assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { title: 'Full all the same' }), [200, 'CLOSED']);
+    assert.deepEqual(await submit(), [409, 'QUOTA_REACHED']);
+    assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { responseQuota: 2 }), [200, 'CLOSED']);
+    assert.deepEqual(await submit(), [409, 'SURVEY_NOT_ACTIVE']);
+    assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { status: 'ACTIVE' }), [200, 'ACTIVE']);
+    assert.equal((await admin.submit(id, { answers: [] })).status, 201);
+    await eventually(async () => assert.deepEqual(await submit(), [409, 'QUOTA_REACHED']));
+    assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { responseQuota: null }), [200, 'CLOSED']);
+    assert.deepEqual(await submit(), [409, 'SURVEY_NOT_ACTIVE']);
+  });
+
   it('is not called ended once its end lies ahead again', async () => {
     const { id } = await admin.create('/surveys', { title: 'Longer', status: 'ACTIVE' });
     const submit = () => outcome('POST', `/responses/surveys/${id}/submit`, { answers: [] });

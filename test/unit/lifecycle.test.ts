@@ -26,6 +26,12 @@ describe('the life of a survey', () => {
     assert.deepEqual(kinds('ACTIVE', 'publish'), []);
   });
 
+  it('says of whatever is open when it was published, announced or not, and keeps that through a pause', () => {
+    for (const status of ['PAUSED', 'CLOSED'] as const) assert.equal(set(survey({ status }), 'ACTIVE').survey.publishedAt?.getTime(), nowMs, status);
+    assert.equal(set(survey({ status: 'PAUSED', publishedAt: at(-9) }), 'ACTIVE').survey.publishedAt?.getTime(), nowMs - 9);
+    assert.equal(set(survey(), 'PAUSED').survey.publishedAt, null);
+  });
+
   it('waits for its start and ends at its end', () => {
     const early = survey({ status: 'ACTIVE', startsAt: at(60_000) });
     assert.equal(stateOf(early, nowMs), 'scheduled');

@@ -22,7 +22,7 @@ const fields = {
   retentionDays: z.number().int().min(1).nullable().describe('Responses older than this are erased, and export files that may show them expire within a day; null: the general setting'),
   createdAt: timeSchema,
   updatedAt: timeSchema,
-  publishedAt: timeSchema.nullable(),
+  publishedAt: timeSchema.nullable().describe('When it was last published; of one that was made PAUSED or CLOSED and opened by an update, which announces nothing, when it was opened'),
   closedAt: timeSchema.nullable(),
   responseCount: countSchema.describe('Complete and partial responses'),
   ownerId: idSchema,
