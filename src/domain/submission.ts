@@ -1,5 +1,6 @@
 import type { Finding } from '../errors.ts';
 import { canonicalLanguage, languageMessage } from './language.ts';
+import { isCalendarDay } from './questions/text-checks.ts';
 
 /** A submission's fields beside its answers, read and checked; `answers` are checked against the survey later. */
 export interface Submission {
@@ -82,9 +83,16 @@ function readLanguage(value: unknown, findings: Finding[]): string | undefined {
 
 function readTime(value: unknown, findings: Finding[]): number | undefined {
   if (value === undefined) return undefined;
-  const ms = typeof value === 'string' && value.length <= 40 && timePattern.test(value) ? Date.parse(value) : Number.NaN;
+  const ms = typeof value === 'string' ? momentOf(value) : Number.NaN;
   if (Number.isNaN(ms)) findings.push({ path: 'startedAt', message: 'must be an ISO 8601 time with its zone' });
   return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** A moment in ISO 8601 with its zone, in Unix milliseconds; NaN for anything else, and for days that no calendar has, which `Date.parse` moves into the next month. */
+export function momentOf(text: string): number {
+  const isWritten = text.length <= 40 && timePattern.test(text);
+  // Every month has the first 28.
+  return isWritten && (text.slice(8, 10) <= '28' || isCalendarDay(text.slice(0, 10))) ? Date.parse(text) : Number.NaN;
 }
 
 function readMetadata(value: unknown, findings: Finding[]): Record<string, string> | undefined {

@@ -80,6 +80,18 @@ describe('a respondent', () => {
   });
 });
 
+describe('the start of a submission', () => {
+  it('is a moment that there was', () => {
+    const problems = (startedAt: string): number => {
+      const findings: { path: string; message: string }[] = [];
+      readSubmission({ answers: [], startedAt }, findings);
+      return findings.length;
+    };
+    assert.deepEqual(['2024-02-29T10:00:00Z', '2026-01-31T23:59+02:00', '2026-01-15T09:30:00.123456Z'].map(problems), [0, 0, 0]);
+    assert.deepEqual(['2023-02-29T10:00:00Z', '2026-02-30T10:00:00Z', '2026-04-31T10:00Z', '2026-01-00T10:00Z'].map(problems), [1, 1, 1, 1]);
+  });
+});
+
 describe('the documented body of a submission', () => {
   // Thousands of them: test/fuzz/submissions.
   it('takes exactly what the reader that is written by hand takes', () => {

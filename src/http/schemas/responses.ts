@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { respondentProblem, responseIdProblem } from '../../domain/submission.ts';
+import { momentOf, respondentProblem, responseIdProblem } from '../../domain/submission.ts';
 import { idSchema, languageField, languageSchema, timeSchema } from './common.ts';
 
 /** Numbers that come back as they were sent: finite, and whole ones within 2^53 − 1. */
@@ -65,8 +65,6 @@ export const submittedAnswerSchema = z
 const short = (longest: number, shortest = 0) =>
   z.string().refine((text) => text.length >= shortest && text.length <= longest, `must have ${shortest} to ${longest} characters`).meta({ maxLength: longest, ...(shortest > 0 && { minLength: shortest }) });
 
-const startTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
-
 /** The body of a submission as documented; the route reads it by hand (domain/submission), and a test holds the two against each other. */
 export const submissionBodySchema = z
   .strictObject({
@@ -76,7 +74,7 @@ export const submissionBodySchema = z
     resumeToken: short(200).optional().describe('From the reply to the incomplete submission that this one continues'),
     startedAt: z
       .string()
-      .refine((text) => text.length <= 40 && startTime.test(text) && !Number.isNaN(Date.parse(text)), 'must be an ISO 8601 time with its zone')
+      .refine((text) => !Number.isNaN(momentOf(text)), 'must be an ISO 8601 time with its zone')
       .optional()
       .meta({ format: 'date-time' }),
     respondent: z.string().refine((text) => respondentProblem(text) === undefined, 'must name somebody in at most 200 characters').optional().describe('The empty text is the same as none. Not blanks alone, `.` or `..`. Told apart by code units: another case or Unicode form is another respondent. Refused for anonymous surveys').meta({ maxLength: 200 }),
