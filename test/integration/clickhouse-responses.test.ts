@@ -59,6 +59,35 @@ test('a stored response is found with everything that was sent', async () => {
   assert.deepEqual(await walk(surveyId), [record]);
 });
 
+/** Reads as the database does, but between counting a list and looking for its page a response is stored. */
+function whileArrives(line: string): ClickHouse {
+  let counted = (): void => undefined;
+  const count = new Promise<void>((resolve) => (counted = resolve));
+  const select: ClickHouse['select'] = async (statement, options) => {
+    if (statement.includes('ORDER BY submitted_at DESC, response_id DESC')) {
+      await count;
+      await store([line]);
+    }
+    const rows = await clickhouse.select<never>(statement, options);
+    if (statement.startsWith('SELECT * FROM (')) counted();
+    return rows;
+  };
+  return { ...clickhouse, select };
+}
+
+test('a list never counts fewer responses than it shows, whatever arrives while it is read', async () => {
+  const surveyId = newId();
+  const given = (n: number) => lineOf({ surveyId, submittedAtMs: start + n });
+  await store([given(1), given(2)]);
+  const read = async (n: number, page: { page?: number; limit: number }) => {
+    const { total, records } = await createResponseStore({ clickhouse: whileArrives(given(n)) }).list({ surveyId, ...page });
+    return [total, records.length];
+  };
+  assert.deepEqual(await read(3, { limit: 5 }), [3, 3]);
+  assert.deepEqual(await read(4, { limit: 4 }), [4, 4]);
+  assert.deepEqual(await read(5, { page: 2, limit: 2 }), [5, 2]);
+});
+
 test('a partial response has neither a completion time nor, unless known, a duration', async () => {
   const given = { surveyId: newId(), responseId: newId(), isComplete: false, completedAtMs: 0 };
   await store([lineOf(given)]);

@@ -87,10 +87,11 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       const offset = after === undefined ? (page - 1) * limit : 0;
       const counting = count(selection);
       if (offset > 0 && offset >= (await counting).total) return { records: [], total: (await counting).total, nextCursor: null };
-      const [{ total }, keys] = await Promise.all([counting, newestKeys(clickhouse, { conditions, after, offset, limit: limit + 1 })]);
+      const [counted, keys] = await Promise.all([counting, newestKeys(clickhouse, { conditions, after, offset, limit: limit + 1 })]);
       const shown = keys.slice(0, limit);
       const records = await recordsAt(clickhouse, { surveyCondition: `survey_id = ${uuid(selection.surveyId)}`, keys: shown, columns: await columnsToRead(codeColumns) });
       const last = shown.at(-1);
+      const total = after === undefined ? totalWith(counted.total, { offset, found: keys.length, limit }) : counted.total;
       return { records, total, nextCursor: keys.length > limit && last ? encodeCursor(selection.surveyId, last) : null };
     },
 
@@ -125,6 +126,12 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     const scope = { clickhouse, surveyId: selection.surveyId, conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')), columns: ['is_complete', ...existingColumns(slots, columnOf)], timeoutMs: countTimeoutMs };
     return collectCount((await runScans(scope, [countScan])).rows[0] ?? []);
   }
+}
+
+/** Counting and looking for the page are two reads, between which responses come and go: what the page shows is the newer of the two. */
+function totalWith(counted: number, { offset, found, limit }: { offset: number; found: number; limit: number }): number {
+  const seen = found === 0 ? 0 : offset + found;
+  return found > limit ? Math.max(counted, seen) : found > 0 || offset === 0 ? seen : counted;
 }
 
 export type ResponseStore = ReturnType<typeof createResponseStore>;
