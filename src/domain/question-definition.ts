@@ -19,7 +19,7 @@ const fields = {
   text: wording(2000),
   description: z.string().max(5000).refine(isPlainText, 'holds a lone surrogate or a NUL character').nullable(),
   isRequired: z.boolean(),
-  order: z.number().int().min(0).max(10_000).describe('Zero-based place; default: last'),
+  order: z.number().int().min(0).max(10_000).describe('Zero-based place; default: last, and so is one past the end'),
   options: z.array(optionInput).max(200),
   settings: newSettings,
 };

@@ -18,7 +18,7 @@ export function introduction(): string {
     'HTTP/1.1 without pipelining: a request that comes before the reply to the one before closes the connection. At most 48 header lines and 16 KiB of them; with more, with HTTP/1.0 or without `Host` the connection is closed without a reply. ' +
       'A call that got no reply may have been carried out: with an `Idempotency-Key` a repeat of a submission is safe.',
     '## Ids, times, numbers',
-    'Ids are UUIDs in lower case (version 7 where the service makes them); a malformed one in a path, a body or a message is a 404, as an unknown one is; in a filter of a list it is refused. Times are ISO 8601 in UTC with milliseconds. Where a date is taken, a time is too; a date as an end includes that ' +
+    'Ids are UUIDs in lower case (version 7 where the service makes them); a malformed one in a path, a body or a message is a 404, as an unknown one is; in a filter of a list, and where a body names questions, options or rows of the survey in its path, it is a VALIDATION_ERROR that says where. Times are ISO 8601 in UTC with milliseconds. Where a date is taken, a time is too; a date as an end includes that ' +
       'whole UTC day, and its start is that day’s first moment. In JSON, whole numbers past 2^53 − 1 are refused, of duplicate keys the last counts, and bodies are nested at most 16 levels deep. Texts hold no NUL and no lone surrogates.',
     '## Examples',
     'All are told of one survey, of a hotel’s guests; bodies that name ids show those of its questions and options, in whose place yours go. `GET /surveys/{id}` shows it whole.',
