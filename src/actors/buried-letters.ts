@@ -14,7 +14,8 @@ export interface BuriedLettersDeps {
 
 type Wanted = (row: BuriedRow) => boolean;
 
-const readAtOnce = 200;
+/** Of what may be a quarter of a megabyte each. */
+const readAtOnce = 50;
 const nothing = Buffer.alloc(0);
 
 /** Accepted responses that could not be stored, survey by survey: what is erased must not lie among them either. */

@@ -39,7 +39,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   });
   const buried = createBuriedLetters({ stream, shards });
   const reading = createReading({ responses, stream, buried, shards });
-  const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: async (responseId) => (await reading.find(responseId)) !== undefined });
+  const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseThere: reading.isAccepted });
   const erasing = createErasing({
     intake, responses, reading, uploads, buried, uploadRows: stores.uploadRows, findings: stores.findings, exports: stores.exports, exportFiles: stores.exportFiles, audit, now,
     rules: (at) => retentionRules(stores.sql, settings.retentionDays, at),

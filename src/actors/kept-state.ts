@@ -70,12 +70,13 @@ export function createRecall({ responses, buried, reading }: RecallDeps) {
     const isWhole = (found: RecalledResponse | undefined) => found !== undefined && known !== undefined && found.seen >= known.seen;
     const early = known && (await look());
     if (isWhole(early)) return early;
-    // Before and after, since what lies there may be put back at any moment.
-    const before = await letters();
+    // Where the intake says what must be there it is asked for again later, should it be put back in this moment; otherwise nobody would miss it.
+    const before = known ? [] : await letters();
     await reading.settled(surveyId);
-    const after = await letters();
+    const after = known ? [] : await letters();
     const stored = await look();
-    const found = isWhole(stored) ? stored : laterOf(stored, await newestOf([...before, ...after], forgotten));
+    if (isWhole(stored)) return stored;
+    const found = laterOf(stored, await newestOf(known ? await letters() : [...before, ...after], forgotten));
     if (known && !isWhole(found)) throw unavailable('What was saved of this response is still on its way to the response store', 5);
     return found;
   };

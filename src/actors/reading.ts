@@ -52,6 +52,11 @@ export function createReading({ responses, stream, buried, shards, patienceMs = 
     settled: (surveyId: string): Promise<void> => settled(shards.of(surveyId)),
     /** Of an id that came again after it was forgotten, the response that was submitted last. */
     find,
+    /** Whether a response with this id was accepted and is there, even if it could not be stored: somebody may be putting it back in this moment. */
+    async isAccepted(responseId: string): Promise<boolean> {
+      for (const look of [find, findBuried, find, findBuried]) if (await look(responseId)) return true;
+      return false;
+    },
     /** The response that has or had this id. */
     async trace(responseId: string): Promise<Traced | 'deleted' | undefined> {
       return (await find(responseId)) ?? ((await responses.wasDeleted(responseId)) ? 'deleted' : findBuried(responseId));

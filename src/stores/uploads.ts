@@ -9,7 +9,7 @@ export interface UploadsDeps {
   storage: UploadStorage;
   now(): number;
   /** Whether the response was accepted: waits for what is still on its way to the response store. */
-  isResponseStored(responseId: string): Promise<boolean>;
+  isResponseThere(responseId: string): Promise<boolean>;
 }
 
 export type UploadToSave = Pick<UploadRecord, 'id' | 'surveyId' | 'questionId' | 'fileName'> & {
@@ -26,7 +26,7 @@ const filesAtOnce = 500;
 const spareBytes = 256 * 1024 * 1024;
 
 /** Files of respondents: their bytes in the storage, what is known of them in Postgres. */
-export function createUploads({ rows, storage, now, isResponseStored }: UploadsDeps) {
+export function createUploads({ rows, storage, now, isResponseThere }: UploadsDeps) {
   const removeFiles = async (ids: readonly string[]): Promise<number> => {
     for (const id of ids) await storage.remove(id);
     return ids.length;
@@ -37,7 +37,7 @@ export function createUploads({ rows, storage, now, isResponseStored }: UploadsD
     let isFreed = false;
     const held = (await rows.ofSurvey(surveyId, ids)).flatMap((upload) => (upload.responseId === null || upload.responseId === responseId ? [] : [{ by: upload.responseId, since: upload.claimedAt }]));
     for (const { by, since } of held) {
-      if (await isResponseStored(by)) continue;
+      if (await isResponseThere(by)) continue;
       if (now() - (since?.getTime() ?? 0) < submissionAtMostMs) throw unavailable('Another submission with this upload is under way', 5);
       await rows.free(by);
       isFreed = true;
@@ -87,7 +87,7 @@ export function createUploads({ rows, storage, now, isResponseStored }: UploadsD
     async sweep(): Promise<number> {
       const before = new Date(now() - unclaimedForMs);
       for (const responseId of await rows.unsettled(before, responsesAtOnce)) {
-        if (await isResponseStored(responseId)) await rows.keep([responseId]);
+        if (await isResponseThere(responseId)) await rows.keep([responseId]);
         else await removeFiles(await rows.removeOfResponses([responseId]));
       }
       let removed = await removeFiles(await rows.removeUnclaimed(before));

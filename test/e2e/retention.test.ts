@@ -54,7 +54,7 @@ describe('what must not be kept', () => {
     const now = () => Date.now() + days * dayMs;
     const buried = createBuriedLetters(stores);
     const reading = createReading({ ...stores, buried });
-    const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: async (id) => (await reading.find(id)) !== undefined });
+    const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseThere: reading.isAccepted });
     const erasing = createErasing({ ...stores, reading, uploads, buried, audit: createAudit(stores.sql, createLog('error')), now, rules: (at) => retentionRules(stores.sql, generalDays, at) });
     return { erasing, uploads };
   };

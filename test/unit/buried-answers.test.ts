@@ -7,6 +7,7 @@ import type { Question } from '../../src/domain/survey.ts';
 import { newId, newResponseId } from '../../src/ids.ts';
 import type { ResponseRecord } from '../../src/stores/clickhouse/query/record.ts';
 import { createShards } from '../../src/stores/redis/shards.ts';
+import { createUploads, type UploadsDeps } from '../../src/stores/uploads.ts';
 import { responseLine, type GivenResponse } from '../support/response-database.ts';
 
 const at = Date.parse('2026-03-01T10:00:00.000Z');
@@ -22,7 +23,7 @@ function setUp(start: { stored?: ResponseRecord; deleted?: number; letters?: rea
   const world = { stored: start.stored, letters: start.letters ?? [] };
   const shards = createShards(1);
   const buried = createBuriedLetters({
-    stream: { deadLetters: async () => world.letters.map((line, index) => ({ id: `${index}-1`, reason: 'for this test', rows: Buffer.from(line), isKnown: true })), dropLetters: async () => undefined }, shards,
+    stream: { deadLetters: async (_shard, { after }) => (after === undefined ? world.letters : []).map((line, index) => ({ id: `${index}-1`, reason: 'for this test', rows: Buffer.from(line), isKnown: true })), dropLetters: async () => undefined }, shards,
   });
   const responses = {
     newest: async () => world.stored, wasDeleted: async (_id: string, moment?: number) => start.deleted !== undefined && (moment === undefined || moment === start.deleted),
@@ -35,7 +36,7 @@ function setUp(start: { stored?: ResponseRecord; deleted?: number; letters?: rea
   const recall = createRecall({ responses, buried, reading: { settled: async () => void (await settled()) } });
   const reading = createReading({ responses, buried, shards, stream: { newest: async () => '5-0', acknowledged: settled, isRemoved: async () => false } });
   const asked = (known: ForgottenResponse['known']) => recall({ surveyId, responseId, known, codePositions: 3 });
-  return { asked, hasAnswers: (slot: number) => reading.hasAnswers({ surveyId, slots: { codes: { '': slot } } } as unknown as Question), trace: () => reading.trace(responseId) };
+  return { asked, hasAnswers: (slot: number) => reading.hasAnswers({ surveyId, slots: { codes: { '': slot } } } as unknown as Question), trace: () => reading.trace(responseId), isThere: () => reading.isAccepted(responseId) };
 }
 
 describe('a response whose last save lies among the dead letters', () => {
@@ -80,6 +81,28 @@ describe('a response whose last save lies among the dead letters', () => {
     assert.equal(await setUp({}).trace(), undefined);
     const found = await setUp({ letters: [letter] }).trace();
     assert.deepEqual(typeof found === 'object' && [found.surveyId, found.isComplete], [surveyId, false]);
+  });
+});
+
+describe('uploads of a response that lies among the dead letters', () => {
+  const file = { id: newId(), response: responseId };
+  /** A day later, when what belongs to no response is removed. */
+  const sweep = async (isThere: () => Promise<boolean>): Promise<string> => {
+    const did: string[] = [];
+    const rows = {
+      unsettled: async () => [file.response], keep: async () => void did.push('kept'), removeOfResponses: async () => (did.push('removed'), [file.id]), removeUnclaimed: async () => [], known: async () => [],
+    } as unknown as UploadsDeps['rows'];
+    const storage = { remove: async () => undefined, async *list() {} } as unknown as UploadsDeps['storage'];
+    await createUploads({ rows, storage, now: () => at, isResponseThere: isThere }).sweep();
+    return did.join();
+  };
+  const letter = responseLine(given);
+
+  it('stay as long as it may be put back, and wherever it is put meanwhile', async () => {
+    assert.equal(await sweep(setUp({ letters: [letter] }).isThere), 'kept');
+    assert.equal(await sweep(setUp({ meanwhile: (world) => void (world.letters = [letter]) }).isThere), 'kept');
+    assert.equal(await sweep(setUp({ stored: record(1) }).isThere), 'kept');
+    assert.equal(await sweep(setUp({}).isThere), 'removed');
   });
 });
 

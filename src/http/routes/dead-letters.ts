@@ -17,7 +17,8 @@ export interface DeadLetterRoutesDeps {
 
 /** Of a shard, by one call. */
 const revivedAtMost = 1000;
-const readAtOnce = 200;
+/** Of what may be a quarter of a megabyte each. */
+const readAtOnce = 50;
 
 const deadLetterSchema = z
   .strictObject({ id: z.string(), shard: z.number(), surveyId: z.string().nullable(), responseId: z.string().nullable(), reason: z.string() })
@@ -25,7 +26,14 @@ const deadLetterSchema = z
 
 /** Accepted responses that ClickHouse refused: kept apart so that they hold up no others, and put back once the cause is gone. */
 export function deadLetterRoutes({ stream, shards, isThere, record }: DeadLetterRoutesDeps): Route[] {
-  const oldestOf = async (shard: Shard) => (await stream.deadLetters(shard, { count: revivedAtMost })).map((letter) => ({ shard, letter }));
+  const oldestOf = async (shard: Shard): Promise<Found[]> => {
+    const found: Found[] = [];
+    for (let letters: DeadLetter[] | undefined; found.length < revivedAtMost && letters?.length !== 0; ) {
+      letters = await stream.deadLetters(shard, { count: readAtOnce, after: found.at(-1)?.letter.id });
+      for (const letter of letters) found.push({ shard, letter });
+    }
+    return found;
+  };
   const oldest = async () => (await Promise.all(shards.map(oldestOf))).flat();
   /** Whether it went back: not where it was erased meanwhile, nor where its survey is gone. */
   const revive = async ({ shard, letter }: Found): Promise<boolean> => {
