@@ -136,10 +136,12 @@ export function createErasing(deps: ErasingDeps) {
   };
 
   return {
-    /** Erases one response, and what else its survey has under its id, with the export files that may show it. False: it was deleted before. */
+    /** Erases one response, and what else its survey has under its id, also what could not be stored of it, with the export files that may show it. False: it was deleted before. */
     async eraseOne(given: DoomedResponse): Promise<boolean> {
       const all = [given, ...(await othersOf(given))];
-      return (await concealed(concernedBy(given.surveyId, all), withdraw, () => removeAll(all))) > 0;
+      const isErased = (await concealed(concernedBy(given.surveyId, all), withdraw, () => removeAll(all))) > 0;
+      await deps.buried.drop(given.surveyId, await deps.buried.ofResponse(given.surveyId, given.responseId));
+      return isErased;
     },
 
     /** Erases one respondent's responses, with the export files that may show them. Not finished: there are more than is done at once. */

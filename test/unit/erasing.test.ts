@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createBuriedLetters } from '../../src/actors/buried-letters.ts';
 import { createErasing, type ErasingDeps } from '../../src/actors/erasing.ts';
-import { newId } from '../../src/ids.ts';
+import { newId, newResponseId } from '../../src/ids.ts';
 import { createShards, type Shard } from '../../src/stores/redis/shards.ts';
 
 const dayMs = 24 * 3_600_000;
@@ -43,4 +43,21 @@ it('a run of the retention rules reads what could not be stored once, however ma
   assert.deepEqual(removed.sort(), old.map(({ responseId }) => responseId).sort());
   assert.deepEqual(dropped.sort(), old.map(({ letter }) => letter.id).sort());
   assert.equal(read, letters.length);
+});
+
+it('a response that is erased takes its saves along that could not be stored, and no others', async () => {
+  const shards = createShards(1);
+  const [surveyId, responseId, other] = [newId(), newResponseId(), newResponseId()];
+  const letters = [responseId, other].map((id, index) => ({ id: `${index}-1`, reason: 'for this test', isKnown: true, rows: Buffer.from(JSON.stringify([surveyId, id, nowMs, 2, 0, 1, 0, 0, -1, 'en', '', {}, [], ['private']])) }));
+  const did: string[] = [];
+  const buried = createBuriedLetters({
+    stream: { deadLetters: async (_shard, { after }) => (after === undefined ? letters : []), dropLetters: async (_shard, ids) => void did.push(`dropped ${ids.join()}`) }, shards,
+  });
+  const nothing = async () => undefined as never;
+  const deps: Partial<ErasingDeps> = {
+    intake: { remove: async () => did.push('removed') > 0 }, responses: { doomed: async () => [], findAll: async () => [] }, exports: { withdraw: async () => [], shorten: nothing },
+    uploads: { removeOfResponses: nothing }, uploadRows: { doubt: nothing }, findings: { removeOfResponses: nothing }, buried, now: () => nowMs,
+  };
+  assert.equal(await createErasing(deps as ErasingDeps).eraseOne({ surveyId, responseId, submittedAtMs: nowMs, isComplete: false }), true);
+  assert.deepEqual(did, ['removed', 'dropped 0-1']);
 });
