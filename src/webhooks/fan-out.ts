@@ -1,3 +1,5 @@
+import type { ResponseHead } from '../domain/response-row.ts';
+import { isOwnResponseId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { DeliveryStore, NewDelivery } from '../stores/postgres/webhook-deliveries.ts';
 import type { Listener, WebhookStore } from '../stores/postgres/webhooks.ts';
@@ -85,8 +87,15 @@ export function createFanOut({ webhooks, deliveries, metrics, hint, now, newId, 
 export type FanOut = ReturnType<typeof createFanOut>;
 
 const isOfResponse = (event: string) => event === 'response.submitted' || event === 'response.completed';
-const submittedKey = (responseId: string) => `submitted:${responseId}`;
-const completedKey = (responseId: string) => `completed:${responseId}`;
+const kinds = ['submitted', 'completed'] as const;
+
+/** An id that a client has made may come again after days, for another response: that has a submission of its own. */
+function keyOf(kind: (typeof kinds)[number], { responseId, submittedAtMs }: Pick<ResponseHead, 'responseId' | 'submittedAtMs'>): string {
+  return `${kind}:${responseId}${isOwnResponseId(responseId) ? '' : `:${submittedAtMs}`}`;
+}
+
+/** A former version named all responses under an id alike. */
+const keysOf = (head: ResponseHead): string[] => kinds.flatMap((kind) => [`${kind}:${head.responseId}`, keyOf(kind, head)]);
 
 function read(entries: readonly CommittedEntry[], wanted: ReadonlySet<string>, log: FanOutDeps['log']) {
   const occurrences: Occurrence[] = [];
@@ -95,11 +104,11 @@ function read(entries: readonly CommittedEntry[], wanted: ReadonlySet<string>, l
     if (entry.rows.length === 0 || !entry.surveyIds.some((surveyId) => wanted.has(surveyId))) continue;
     for (const { head, isDeleted } of rowsOf(entry, wanted, log)) {
       const { surveyId, responseId } = head;
-      if (isDeleted) deletedKeys.push(submittedKey(responseId), completedKey(responseId));
+      if (isDeleted) deletedKeys.push(...keysOf(head));
       else {
         const data = { surveyId, responseId };
-        if (head.version === 1) occurrences.push({ event: 'response.submitted', key: submittedKey(responseId), surveyId, occurredAt: new Date(head.submittedAtMs), data });
-        if (head.isComplete) occurrences.push({ event: 'response.completed', key: completedKey(responseId), surveyId, occurredAt: new Date(head.completedAtMs), data });
+        if (head.version === 1) occurrences.push({ event: 'response.submitted', key: keyOf('submitted', head), surveyId, occurredAt: new Date(head.submittedAtMs), data });
+        if (head.isComplete) occurrences.push({ event: 'response.completed', key: keyOf('completed', head), surveyId, occurredAt: new Date(head.completedAtMs), data });
       }
     }
   }
