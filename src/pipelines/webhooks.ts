@@ -10,6 +10,7 @@ import { createGuard } from '../webhooks/guard.ts';
 import { createSender } from '../webhooks/send.ts';
 import type { OutboxHandler } from './outbox.ts';
 import type { JobSender } from './queues.ts';
+import { createRounds } from './rounds.ts';
 import type { ScheduledTask } from './schedule.ts';
 import type { Workers } from './workers.ts';
 
@@ -59,11 +60,12 @@ export function startWebhooks(deps: WebhookJobsDeps) {
   workers.work('webhooks', async ({ webhookId }) => {
     if ((await deliverer.drain(webhookId)) === 'more') hint([webhookId], 0);
   });
+  const endpointsWithWork = createRounds((after, most) => webhooks.due(new Date(now()), most, after), sweptAtOnce);
   const tasks: ScheduledTask[] = [
     {
       // A job that died with its process keeps later hints back until it is found to be stalled: the sweeper's are not counted together with those.
       name: 'find endpoints with work', everyMs: 1000,
-      run: async () => hint(await webhooks.due(new Date(now()), sweptAtOnce), 0, `.${Math.floor(now() / turnMs)}`),
+      run: async () => hint(await endpointsWithWork(), 0, `.${Math.floor(now() / turnMs)}`),
     },
     {
       name: 'measure webhooks', everyMs: 5000,

@@ -6,6 +6,7 @@ import { createLog } from '../../src/log.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
 import { createDeliveryStore, type DeliveryStore, type NewDelivery } from '../../src/stores/postgres/webhook-deliveries.ts';
 import { createWebhookStore, type Webhook, type WebhookStore } from '../../src/stores/postgres/webhooks.ts';
+import { createRounds } from '../../src/pipelines/rounds.ts';
 import { createDeliverer } from '../../src/webhooks/deliver.ts';
 import type { Sent } from '../../src/webhooks/send.ts';
 import { makeSecret } from '../../src/webhooks/sign.ts';
@@ -199,6 +200,19 @@ describe('deliveries in the database', () => {
     assert.equal(await isLookedAt(startMs + nextMs + 1000), true);
     await processes[0].deliverer.drain(id);
     assert.equal(sent(), 4);
+  });
+
+  it('are all found in turn, however many endpoints have some that do not go', async () => {
+    const made = await Promise.all(Array.from({ length: 7 }, async () => (await endpoint({})).id));
+    await deliveries.add(made.map((id) => rowFor(id, startMs)));
+    const next = createRounds((after, most) => webhooks.due(new Date(startMs), most, after), 3);
+    const rounds = Math.ceil((await webhooks.due(new Date(startMs), 10_000)).length / 3) + 1;
+    for (const when of ['at first', 'and again']) {
+      const found = new Set<string>();
+      for (let turn = 0; turn < rounds; turn += 1) for (const id of await next()) found.add(id);
+      assert.ok(made.every((id) => found.has(id)), when);
+    }
+    for (const id of made) await webhooks.remove(id);
   });
 
   it('keep to the pace of their endpoint when the process that sent them dies', async () => {

@@ -182,13 +182,13 @@ export function createWebhookStore(sql: Sql) {
         WHERE s.id = w.survey_id AND s.deleted_at < ${now}::timestamptz - interval '1 minute' AND w.is_active
           AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING')`),
 
-    /** Endpoints with deliveries that are due and that nobody works on. */
-    due: async (now: Date, most: number): Promise<string[]> => {
+    /** Endpoints with deliveries that are due and that nobody works on, in the order of their ids; those that follow `after`. */
+    due: async (now: Date, most: number, after = '00000000-0000-0000-0000-000000000000'): Promise<string[]> => {
       const rows = await sql<{ id: string }[]>`
         SELECT w.id FROM webhooks w
-        WHERE w.is_active AND ${mayHear(sql)} AND (w.paused_until IS NULL OR w.paused_until <= ${now}) AND ${isTurn(now)} AND (w.leased_until IS NULL OR w.leased_until <= ${now})
+        WHERE w.id > ${after} AND w.is_active AND ${mayHear(sql)} AND (w.paused_until IS NULL OR w.paused_until <= ${now}) AND ${isTurn(now)} AND (w.leased_until IS NULL OR w.leased_until <= ${now})
           AND EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING' AND d.next_attempt_at <= ${now})
-        LIMIT ${most}`;
+        ORDER BY w.id LIMIT ${most}`;
       return rows.map((row) => row.id);
     },
 
