@@ -53,7 +53,7 @@ function scene(analysisType: string, anonymiseAll: AiJobsDeps['anonymiseAll']) {
   const keep = (...words: unknown[]) => void logged.push(...words);
   const deps = {
     store, batchSize: 50, batchDelayMs: 0, batchesAtOnce: 1, anonymiseAll, surveys: { load: async () => survey }, settled: async () => {}, tell: () => {}, now: Date.now, newId: () => 'n', providers: { pick: async () => provider },
-    responses: { stream, countOf: async () => new Map() }, findings: recorder({}), workers: { work: (_queue: string, handler: (typeof handlers)[number]) => void handlers.push(handler) }, log: { error: keep, warn: keep, info: keep, debug: keep },
+    responses: { stream, countOf: async () => new Map() }, paid: recorder({ all: async () => [], drop: async () => {} }), findings: recorder({}), workers: { work: (_queue: string, handler: (typeof handlers)[number]) => void handlers.push(handler) }, log: { error: keep, warn: keep, info: keep, debug: keep },
   } as unknown as AiJobsDeps;
   startAiJobs(deps);
   return { run: async () => handlers.at(-1)?.({ aiJobId: 'j' }), called, logged, failed };

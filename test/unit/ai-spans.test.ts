@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createAnonymiser, openAnonymiser } from '../../src/ai/anonymise.ts';
+import { createAnonymiser } from '../../src/ai/anonymise.ts';
 import { findAll, type Finder, type Span } from '../../src/ai/privacy/spans.ts';
 
 /** Numbers below a limit, the same ones in every run. */
@@ -33,20 +33,5 @@ describe('what finders found, one after the other', () => {
   it('never comes back behind an identifier inside a name', () => {
     const masked = createAnonymiser((text) => [{ kind: 'PERSON', start: 0, end: text.length }])('Ann +49 30 1234567 Lee ann@example.org Fox');
     assert.equal(masked, '[PERSON_1][PHONE_1][PERSON_2][EMAIL_1][PERSON_3]');
-  });
-
-  it('hides names and secrets on both sides of another identifier', async () => {
-    const anonymise = await openAnonymiser();
-    for (const [text, masked] of [
-      ['John Smith 555-123-4567 Mary Jones', '[PERSON_1] [PHONE_1] [PERSON_2]'],
-      ['Ask Peter Miller, 0151 23456789, Sarah Connor', 'Ask [PERSON_1], [PHONE_1], [PERSON_2]'],
-      ['Anna (anna@x.de) Schmidt', '[PERSON_1] ([EMAIL_1]) [PERSON_2]'],
-      ['Sarah @sconnor Connor', '[PERSON_1] [HANDLE_1] [PERSON_2]'],
-      ['Sarah,sarah.connor.of.the.front.desk@mail.example.org', '[PERSON_1],[EMAIL_1]'],
-      ['password: (ann@example.org)Secret12', 'password: [ID_1][EMAIL_1][ID_2]'],
-      ['password: ann.of.the.front.desk.in.the.old.house@mail.example.org)Secret12', 'password: [EMAIL_1][ID_1]'],
-    ] as const)
-      assert.equal((await openAnonymiser())(text), masked);
-    assert.equal(anonymise('John Smith 555-123-4567 John Smith'), '[PERSON_1] [PHONE_1] [PERSON_1]');
   });
 });
