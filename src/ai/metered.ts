@@ -34,6 +34,8 @@ export interface Metered {
   purpose: Purpose;
 }
 
+/** Enough for another call to go out. */
+const behindNextMs = 5;
 /** What was found out before a call holds for so long. */
 const staysReadyMs = 100;
 /** Room may come earlier than foretold: calls give back what they did not take. */
@@ -66,8 +68,9 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
       });
       try {
         const completion = await provider.complete(request);
-        // What is stored of the answer is not to stand in line behind this.
-        const noted = turn().then(() => Promise.all([settle(id, completion.inputTokens + completion.outputTokens), record(id, request, { ...completion, isFailed: false })]));
+        // What is stored of the answer is not to stand in line behind this, nor is the next call.
+        const tell = (): Promise<unknown> => record(id, request, { ...completion, isFailed: false });
+        const noted = Promise.all([turn().then(() => settle(id, completion.inputTokens + completion.outputTokens)), pause(behindNextMs).then(tell)]);
         return { ...completion, noted };
       } catch (error) {
         if (error instanceof Problem && error.code === 'AI_RATE_LIMITED')

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { analyses, type AnalysisType, type Conclusion, type SentAnswer } from '../../../ai/analyses.ts';
 import type { Provider } from '../../../ai/provider.ts';
@@ -34,6 +35,9 @@ export interface Analysis {
   provider: Provider;
   signal: AbortSignal;
 }
+
+/** Enough for a call that is ready to go out. */
+const behindNextMs = 5;
 
 /** A batch that only has to be sent. */
 interface ReadyBatch extends FreshBatch {
@@ -79,6 +83,8 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Co
     },
     async finish(reply) {
       const { answers, share, noted, keeping } = reply;
+      // The next call goes out first.
+      await pause(behindNextMs);
       if (await keeping.isSafe()) await orNoted(reply, pastOutages(() => save(deps, job, reply.parts)));
       await keeping.drop();
       await noted;
