@@ -1,8 +1,10 @@
 import { cpus } from 'node:os';
+import { createBuriedLetters } from '../actors/buried-letters.ts';
 import { newId } from '../ids.ts';
 import { createDeletedSurveys } from '../stores/postgres/deleted-surveys.ts';
 import { exportRequested } from '../stores/postgres/exports.ts';
 import { createSessionStore } from '../stores/postgres/sessions.ts';
+import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import { createFanOut, type FanOut } from '../webhooks/fan-out.ts';
 import { startAi } from './ai/start.ts';
 import { createBatchNews } from './batch-news.ts';
@@ -12,6 +14,7 @@ import { createExportJobs, type ExportJobs } from './exports/jobs.ts';
 import { createRushWatch } from './exports/rush.ts';
 import { createIngest } from './ingest.ts';
 import type { JobsOptions } from './jobs-options.ts';
+import { createOldVersions } from './old-versions.ts';
 import { createOutbox, type Outbox, type OutboxHandler } from './outbox.ts';
 import { createReconcile } from './reconcile.ts';
 import { startSchedule, type ScheduledTask } from './schedule.ts';
@@ -119,6 +122,7 @@ function tasks({ stores, core, log }: JobsOptions, outbox: Pick<Outbox, 'purge' 
     { name: 'remove uploads that nobody claimed', everyMs: 600_000, run: async () => void (await core.uploads.sweep()) },
     { name: 'forget sessions that are long over', everyMs: hourMs, run: async () => void (await createSessionStore(stores.sql).sweep()) },
     { name: 'remove what is left of surveys that were deleted long ago', everyMs: hourMs, run: async () => void (await createDeletedSurveys(stores.sql, log).removeOld(core.now(), stopping)) },
+    { name: 'remove wordings that nothing names', everyMs: 6 * hourMs, run: createOldVersions({ ...stores, ...core, versions: createSurveyVersions(stores.sql), buried: createBuriedLetters(stores), log, stopping }) },
     { name: 'forget delivered events', everyMs: hourMs, run: () => outbox.purge() },
     { name: 'measure the outbox', everyMs: 5000, run: () => outbox.measure() },
   ];

@@ -107,6 +107,12 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       return counts;
     },
 
+    /** The versions of a survey that its responses name, those too that are being replaced. */
+    async versionsNamed(surveyId: string): Promise<number[]> {
+      const rows = await clickhouse.select<[number]>(`SELECT DISTINCT survey_version FROM ${table} WHERE survey_id = ${uuid(surveyId)} AND is_deleted = 0`, { timeoutMs: countTimeoutMs });
+      return rows.map(([version]) => version);
+    },
+
     /** Whether any response has something at one of these code positions. */
     async answeredSlots(surveyId: string, slots: readonly number[]): Promise<boolean> {
       const existing = await columns.existing(Math.max(0, ...slots.map((slot) => slot + 1)));
