@@ -31,6 +31,8 @@ export interface DispatchDeps {
 /** What is known of a request before its route runs. */
 export interface Arrival {
   match: Match | undefined;
+  /** Why nobody can tell what is asked for; there is no match then. */
+  problem?: Problem | undefined;
   query: string;
   headers: ReadonlyMap<string, string>;
   address: string;
@@ -74,7 +76,7 @@ async function pass(deps: DispatchDeps, arrival: Arrival, passage: Passage, repl
   const { match } = arrival;
   if (!match) {
     await count(deps, passage, 'api', limitKeyOf(arrival.address));
-    throw notFound('route');
+    throw arrival.problem ?? notFound('route');
   }
   const { route, params } = match;
   // The public door for submissions counts its callers itself: nothing is to be waited for.

@@ -134,8 +134,8 @@ async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest
     status = 204;
     reply.sendHead(204, [['x-request-id', requestId], ...cors, ...told]);
   } else {
-    const arrival: Arrival = { match: head.problem ? undefined : match, query: head.query, headers: head.headers, address, requestId, body: takesBody(head) ? body : undefined, stream, reply };
-    const result = head.problem ? { outcome: head.problem, headers: [['x-request-id', requestId]] as Header[] } : await options.dispatch(arrival);
+    const arrival: Arrival = { match: head.problem ? undefined : match, problem: head.problem, query: head.query, headers: head.headers, address, requestId, body: takesBody(head) ? body : undefined, stream, reply };
+    const result = await options.dispatch(arrival);
     const isTooLarge = result.outcome instanceof Problem && result.outcome.status === 413;
     // Who asked first has sent nothing yet.
     if (isTooLarge && !head.headers.has('expect')) await (stream ?? body)?.passed();
