@@ -8,6 +8,7 @@ import type { Stores } from '../stores/stores.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import { retentionRules } from '../stores/postgres/retention.ts';
 import { createBuriedLetters } from './buried-letters.ts';
+import { createCurrentSurvey } from './current-survey.ts';
 import { createErasing } from './erasing.ts';
 import { createRecall } from './kept-state.ts';
 import { createReading } from './reading.ts';
@@ -52,6 +53,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   });
   return {
     actors, submit, now, reading, uploads, erasing,
+    currentSurvey: createCurrentSurvey({ actors, surveys }),
     /** Hears of changes that other processes make. */
     listen: () => {
       messages.onGap(actors.doubt);

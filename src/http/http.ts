@@ -97,7 +97,7 @@ function endpointRoutes({ settings, stores, core, jobs, secrets, log }: HttpOpti
 
 function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limits: Limits): Route[] {
   const { surveys, responses, totals, crosstab } = stores;
-  const { actors, reading, responseCount, now } = core;
+  const { actors, currentSurvey, reading, responseCount, now } = core;
   const id = () => newId();
   return [
     ...people.routes,
@@ -114,8 +114,8 @@ function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limi
     ...analyticsRoutes({ totals, surveys, findings: stores.findings }),
     crosstabRoute({ crosstab, surveys, findings: stores.findings }),
     ...exportRoutes({ exports: stores.exports, files: stores.exportFiles, surveys, findings: stores.findings, now, newId: id }),
-    ...publicRoutes({ actors, translations: stores.translations, now }),
+    ...publicRoutes({ currentSurvey, translations: stores.translations, now }),
     ...translationRoutes({ surveys, translations: stores.translations, audit: people.audit, now }),
-    ...uploadRoutes({ uploads: core.uploads, actors, maxBytes: settings.uploadMaxBytes, now, newId: id }),
+    ...uploadRoutes({ uploads: core.uploads, currentSurvey, maxBytes: settings.uploadMaxBytes, now, newId: id }),
   ];
 }

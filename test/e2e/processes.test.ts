@@ -119,6 +119,27 @@ describe('several HTTP processes on one port', () => {
     assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { '404 NOT_FOUND': 30 });
   });
 
+  it('show and change a survey as any of them has left it', async () => {
+    const surveyId = await makeSurvey();
+    const authorization = { authorization: `Bearer ${admin.token}` };
+    const shown = () => callOnce(service.base, 'GET', `/public/surveys/${surveyId}`);
+    assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { 201: 30 });
+    for (let round = 0; round < 5; round += 1) {
+      const question = await admin.create(`/surveys/${surveyId}/questions`, { type: 'FILE_UPLOAD', text: 'New', order: 0 });
+      const changed = await callAtOnce(6, () => callOnce(service.base, 'PUT', `/surveys/questions/${question.id}`, { body: { text: `Round ${round}` }, headers: authorization }));
+      assert.deepEqual(changed.map(({ status }) => status), Array.from({ length: 6 }, () => 200));
+      const last = await admin.create(`/surveys/${surveyId}/questions`, { type: 'FILE_UPLOAD', text: 'File' });
+      const uploads = await callAtOnce(6, () => callOnce(service.base, 'POST', `/uploads/surveys/${surveyId}/questions/${last.id}`, { body: 'a text', headers: { 'content-type': 'text/plain' } }));
+      assert.deepEqual(uploads.map(({ status }) => status), Array.from({ length: 6 }, () => 201));
+      await admin.put(`/surveys/${surveyId}`, { title: `Title ${round}` });
+      assert.deepEqual(new Set((await callAtOnce(12, shown)).map(({ body }) => body?.data?.title)), new Set([`Title ${round}`]));
+      await admin.put(`/surveys/${surveyId}`, { status: 'PAUSED' });
+      assert.deepEqual(new Set((await callAtOnce(12, shown)).map(({ status }) => status)), new Set([404]));
+      await admin.put(`/surveys/${surveyId}`, { status: 'ACTIVE' });
+      assert.deepEqual(new Set((await callAtOnce(12, shown)).map(({ status }) => status)), new Set([200]));
+    }
+  });
+
   it('go on when one is killed, which comes back under its name', async () => {
     const surveyId = await makeSurvey();
     const startedAt = figure(await figures(), 'process_start_time_seconds{process="http-2"}');

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { CurrentSurvey } from '../../actors/current-survey.ts';
 import { intakeProblem } from '../../actors/intake-problem.ts';
-import type { HeldSurvey, SurveyActors } from '../../actors/surveys.ts';
+import type { HeldSurvey } from '../../actors/surveys.ts';
 import { visibleOptions, visibleQuestions, visibleRows, type MatrixRow, type Option, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
 import { chooseLanguage, directionOf, translateSurvey } from '../../domain/translation.ts';
 import { notFound } from '../../errors.ts';
@@ -10,7 +11,7 @@ import { ok, route, type Route } from '../route.ts';
 import { publicSurveySchema } from '../schemas/surveys.ts';
 
 export interface PublicRoutesDeps {
-  actors: Pick<SurveyActors, 'lookUp'>;
+  currentSurvey: CurrentSurvey;
   translations: Pick<TranslationStore, 'languages' | 'find'>;
   now(): number;
 }
@@ -18,14 +19,14 @@ export interface PublicRoutesDeps {
 const query = z.strictObject({ lang: z.string().max(35).regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or zh-Hans').optional().describe('The language wished for') });
 
 /** What a respondent may see without signing in. */
-export function publicRoutes({ actors, translations, now }: PublicRoutesDeps): Route[] {
+export function publicRoutes({ currentSurvey, translations, now }: PublicRoutesDeps): Route[] {
   return [
     route({
       method: 'GET', path: '/public/surveys/{id}', tag: 'Public', summary: 'Read an open survey as a respondent',
       description: 'Only surveys that take responses now; a PRIVATE one only with its token in `X-Survey-Token`. Everything else is a 404. Without `lang`, or where it is not there, the survey’s own language.',
       access: { kind: 'public' }, limit: 'api', query, reply: publicSurveySchema, replyStatus: 200,
       handle: async ({ params, query: { lang }, header }) => {
-        const held = await actors.lookUp(params['id'] ?? '');
+        const held = await currentSurvey(params['id'] ?? '');
         if (!held || !isOpenTo(held, header('x-survey-token'), now())) throw notFound('survey');
         const { survey } = held;
         const others = (await translations.languages(survey.id)).filter((language) => language !== survey.language);

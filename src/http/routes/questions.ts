@@ -48,7 +48,8 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       access: { kind: 'survey', right: 'edit', by: 'questionId' }, limit: 'api', body: questionChangeBody, reply: questionSchema, replyStatus: 200,
       handle: async ({ params, body, survey }) => {
         const id = params['questionId'] ?? '';
-        const held = await deps.actors.lookUp(survey.id);
+        // Another process may have changed it a moment ago.
+        const held = await deps.actors.sync(survey.id);
         if (!held) throw notFound('question');
         const before = pick(held.survey, id);
         const isAnswered = await deps.hasAnswers(before);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { CurrentSurvey } from '../../actors/current-survey.ts';
 import { intakeProblem } from '../../actors/intake-problem.ts';
-import type { HeldSurvey, SurveyActors } from '../../actors/surveys.ts';
+import type { HeldSurvey } from '../../actors/surveys.ts';
 import type { Question } from '../../domain/survey.ts';
 import { Problem, notFound, validationProblem } from '../../errors.ts';
 import { isSameText } from '../../secrets.ts';
@@ -13,7 +14,7 @@ import { uploadSchema } from '../schemas/uploads.ts';
 
 export interface UploadRoutesDeps {
   uploads: Pick<Uploads, 'save' | 'find' | 'read'>;
-  actors: Pick<SurveyActors, 'lookUp'>;
+  currentSurvey: CurrentSurvey;
   /** The largest file that is ever taken. */
   maxBytes: number;
   now(): number;
@@ -24,7 +25,7 @@ export function uploadRoutes(deps: UploadRoutesDeps): DescribedRoute[] {
   return [sendRoute(deps), downloadRoute(deps)];
 }
 
-function sendRoute({ uploads, actors, maxBytes, now, newId }: UploadRoutesDeps): Route {
+function sendRoute({ uploads, currentSurvey, maxBytes, now, newId }: UploadRoutesDeps): Route {
   return route({
     method: 'POST', path: '/uploads/surveys/{surveyId}/questions/{questionId}', tag: 'Uploads', summary: 'Upload a file for an answer',
     description: [
@@ -36,7 +37,7 @@ function sendRoute({ uploads, actors, maxBytes, now, newId }: UploadRoutesDeps):
     handle: async (call) => {
       assertUnpacked(call.header('content-encoding'));
       const fileName = readFileName(call.header('x-filename'));
-      const held = await actors.lookUp(call.params['surveyId'] ?? '');
+      const held = await currentSurvey(call.params['surveyId'] ?? '');
       if (!held) throw notFound('survey');
       const question = openQuestion(held, call.params['questionId'] ?? '', { token: call.header('x-survey-token'), nowMs: now() });
       const limit = Math.min(maxBytes, Number(question.settings['maxBytes'] ?? maxBytes));
