@@ -20,8 +20,11 @@ const longest = [
 // They compare times of milliseconds, so nothing may run beside them.
 const alone = ['integration/auth-http', 'e2e/webhook-isolation'];
 
-// The pure ones of two processes: each has about half of the work, and together those that load the same: the anonymiser and the providers here, HTTP and its schemas there.
-const firstHalf = /^unit\/(?:ai-|anonymity|auth|clickhouse|compose|embedded|export|imports|lifecycle|live|moved|redis|replay|schedule|submissions|tail|upload|webhook)/;
+// The pure ones of two processes, all others being of a third: HTTP and its schemas, which take the longest to load, and what mostly waits for time to pass.
+const pureParts = [
+  /^unit\/(?:deeds|errors|findings|http-|ids|ingest|mass|openapi|packed|settings)/,
+  /^unit\/(?:ai-bounded-fetch|live|moved|pauses)/,
+];
 
 const words = process.argv.slice(2);
 const askedGroups = words.filter((word) => groups.includes(word));
@@ -70,11 +73,12 @@ function rankOf(file) {
   return rank === -1 ? longest.length : rank;
 }
 
-/** Pure tests share two processes: most of a file's time would go into loading what the others load too. What they say is shown when they have ended. */
+/** Pure tests share three processes: most of a file's time would go into loading what the others load too. What they say is shown when they have ended. */
 async function runTogether(pureFiles) {
   process.stderr.write(`\n── unit: ${pureFiles.length} files\n`);
-  const halves = [true, false].map((isFirst) => pureFiles.filter((file) => firstHalf.test(nameOf(file)) === isFirst)).filter((half) => half.length > 0);
-  const results = await Promise.all(halves.map((half) => runNode([join(root, 'scripts', 'load-tests.mjs'), ...half])));
+  const partOf = (file) => pureParts.findIndex((part) => part.test(nameOf(file)));
+  const parts = [-1, ...pureParts.keys()].map((index) => pureFiles.filter((file) => partOf(file) === index)).filter((part) => part.length > 0);
+  const results = await Promise.all(parts.map((part) => runNode([join(root, 'scripts', 'load-tests.mjs'), ...part])));
   for (const { said } of results) hear(said);
   if (results.some(({ code }) => code !== 0)) failed.push('unit');
 }

@@ -16,7 +16,7 @@ import { everyRoute } from '../support/every-route.ts';
 /** How the library that checks begins its sentences. */
 const foreign = /\bInvalid\b|Too (small|big)|\bexpected\b|\breceived\b|Unrecognized|undefined|\bNaN\b|discriminator/;
 
-const bad: readonly unknown[] = [undefined, null, true, -1, 1.5, 1e300, '', ' ', 'x', '9'.repeat(12_000), '\ud800', '2026-02-30', [], ['x'], [null], Array(600).fill('x'), {}, { x: 1 }, { ['k'.repeat(300)]: 'x' }];
+const bad: readonly unknown[] = [undefined, null, true, -1, 1.5, 1e300, '', ' ', 'x', '9'.repeat(12_000), '\ud800', '2026-02-30', [], ['x'], [null], {}, { x: 1 }, { ['k'.repeat(300)]: 'x' }];
 
 /** Bad inputs for a schema: the plainest at every place that its JSON Schema names, the rest being left out. */
 function* inputsFor(schema: JsonSchema, depth = 3): Generator<unknown> {
@@ -26,7 +26,9 @@ function* inputsFor(schema: JsonSchema, depth = 3): Generator<unknown> {
   const properties = Object.entries((schema['properties'] ?? {}) as Record<string, JsonSchema>);
   const fixed = Object.fromEntries(properties.filter(([, { const: only }]) => only !== undefined).map(([name, { const: only }]) => [name, only]));
   for (const [name, property] of properties) for (const value of inputsFor(property, depth - 1)) yield { ...fixed, [name]: value };
-  if (schema['items']) for (const value of inputsFor(schema['items'] as JsonSchema, depth - 1)) yield [value];
+  if (!schema['items']) return;
+  yield Array(600).fill('x');
+  for (const value of inputsFor(schema['items'] as JsonSchema, depth - 1)) yield [value];
 }
 
 function findingsOf(schema: z.ZodType, value: unknown): readonly Finding[] {

@@ -17,13 +17,10 @@ import { createSchemaBook, emit } from '../../src/http/reference/schema-book.ts'
 import { tagTexts } from '../../src/http/reference/text.ts';
 import { created, route, type Route } from '../../src/http/route.ts';
 import { auditActions, auditObjectKinds } from '../../src/stores/postgres/audit-actions.ts';
-import { everyRoute } from '../support/every-route.ts';
 import { blankSurvey, withQuestion } from '../support/questions.ts';
+import { reference } from '../support/reference.ts';
 
-const { api, root: everyRoot } = await everyRoute();
-// The page that shows the document is not part of what it shows.
-const root = everyRoot.filter(({ tag }) => tag !== 'Reference');
-const document: any = createOpenApi({ routes: api, rootRoutes: root, publicUrl: 'https://surveys.example.org/', version: '1.2.3' });
+const { api, root, document } = reference;
 /** The WebSocket is no route. */
 const operations: { name: string; path: string; operation: any }[] = Object.entries<any>(document.paths).filter(([path]) => path !== '/live').flatMap(([path, item]) =>
   Object.entries<any>(item).filter(([key]) => key !== 'servers').map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, path, operation })),

@@ -15,8 +15,8 @@ describe('checking answers', () => {
   // Thousands of them: test/fuzz/submissions.
   for (const isComplete of [true, false])
     it(`by hand takes what the schema takes, ${isComplete ? 'complete' : 'partial'} submissions`, () => {
-      const { taken, refused } = compareChecks({ submissions: 150, isComplete });
-      assert.ok(taken > 15 && refused > 15, `${taken} were taken, ${refused} refused`);
+      const { taken, refused } = compareChecks({ submissions: 60, isComplete });
+      assert.ok(taken > 6 && refused > 6, `${taken} were taken, ${refused} refused`);
     });
 
   it('reports all problems at once, each where it is', () => {

@@ -208,7 +208,9 @@ describe('a banner', () => {
   it('is bounded as one table is', () => {
     const scale = { categories: Array.from({ length: 500 }, (_, index) => head(String(index), index + 1)), source };
     const wide = { ...table([], []), columns: scale };
-    assert.equal(interpretTables(scale, [{ ...wide, columns: { ...scale, categories: scale.categories.slice(0, 400) } }])[0]?.cells.length, 500);
+    const columns = (count: number) => ({ ...scale, categories: scale.categories.slice(0, count) });
+    assert.equal(interpretTables(scale, [{ ...wide, columns: columns(4) }, { ...wide, columns: columns(3) }])[1]?.cells.length, 500);
+    assert.doesNotThrow(() => refuseTooLarge(scale, [columns(399), columns(1)]));
     assert.throws(() => interpretTables(scale, [wide, wide]), { code: 'VALIDATION_ERROR', details: [{ path: 'banner', message: 'there would be 500 rows and 1000 columns; a table can have 200000 cells at most' }] });
   });
 });
