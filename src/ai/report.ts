@@ -89,7 +89,7 @@ function describe(question: Question, figures: QuestionFigures | undefined) {
 function countsOf(question: Question, distribution: QuestionFigures['distribution']) {
   const [outer, inner] = [outerNames(question), innerNames(question)];
   const wordingOf = (named: readonly { value: string; text: string }[], key: string) => named.find(({ value }) => value === key)?.text ?? key;
-  return inRanges(inReadingOrder(outer, distribution), keysShown).slice(0, keysShown).map(([key, count]) => ({
+  return inRanges(outer, inReadingOrder(outer, distribution), keysShown).slice(0, keysShown).map(([key, count]) => ({
     answer: wordingOf(outer, key),
     count: typeof count === 'number' ? count : inReadingOrder(inner, count).map(([below, times]) => ({ answer: wordingOf(inner, below), count: times })),
   }));

@@ -225,6 +225,55 @@ test('every number lies in the bin whose limits enclose it, at limits that are n
   for (const { low, high, count } of bins) assert.equal(count, numbers.filter((number) => number >= low && (number < high || (high === max && number === max))).length, `${low}–${high}`);
 });
 
+const moderns = { dimension: { categories: [{ code: 2, value: 'b', text: 'b' }], source: { kind: 'code', slot: 1 } } satisfies Dimension, code: 2 };
+const binsIn = (result: CountResult | undefined) => (result?.kind === 'number' ? result.moments.bins.map(({ low, high, count: amount }) => [low, high, amount]) : assert.fail());
+
+test('bins lie where all answers of the survey put them, whatever is selected', async () => {
+  const surveyId = await given([[0, 1], [10, 2], [55, 2], [100, 1]].map(([number = 0, group = 0]) => ({ codes: [1, group], numbers: [number] })));
+  const plan: CountPlan = { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0 }] };
+  const [all, some, none] = [await count(surveyId, plan), await count(surveyId, plan, { filters: [moderns] }), await count(surveyId, plan, { startDate: new Date(givenStart + dayMs) })];
+  assert.deepEqual(binsIn(some.results[0]).map(([low, high]) => [low, high]), binsIn(all.results[0]).map(([low, high]) => [low, high]));
+  assert.deepEqual(binsIn(some.results[0]).filter(([, , amount]) => amount !== 0), [[10, 15, 1], [55, 60, 1]]);
+  assert.deepEqual([none.base, binsIn(none.results[0]).length, binsIn(none.results[0]).every(([, , amount]) => amount === 0)], [0, 20, true]);
+  await database.store([responseLine({ surveyId, codes: [1, 1], numbers: [200] })]);
+  assert.deepEqual(binsIn((await count(surveyId, plan, { filters: [moderns] })).results[0]).filter(([, , amount]) => amount !== 0), [[10, 20, 1], [50, 60, 1]], 'they move with the survey');
+});
+
+test('bins reach between the limits of a number, and past them where numbers lie there', async () => {
+  const surveyId = await given([{ codes: [1], numbers: [0.15] }, { codes: [1], numbers: [0.3] }]);
+  const ask = async (bounds: { min: number; max: number }, isWhole = false) => binsIn((await count(surveyId, { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0, bounds, ...(isWhole && { isWhole }) }] })).results[0]);
+  const unit = await ask({ min: 0, max: 1 });
+  assert.deepEqual([unit.length, unit.filter(([, , amount]) => amount !== 0)], [20, [[0.15, 0.2, 1], [0.3, 0.35, 1]]]);
+  const wider = await ask({ min: 0.2, max: 1 });
+  assert.deepEqual([wider[0]?.[0], wider.at(-1)?.[1], wider.reduce((sum, [, , amount = 0]) => sum + amount, 0)], [0.15, 1, 2]);
+  const empty = await count(newId(), { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0, bounds: { min: 1, max: 5 }, isWhole: true }] });
+  assert.deepEqual(binsIn(empty.results[0]), [1, 2, 3, 4, 5].map((number) => [number, number, 0]));
+});
+
+test('numbers and their bins come from one state of the table, by one statement once it is known where they lie', async () => {
+  const surveyId = await given([{ codes: [1], numbers: [1] }, { codes: [1], numbers: [3] }]);
+  const statements: string[] = [];
+  const watched = createTotalsStore({ clickhouse: { ...database.clickhouse, select: (sql, options) => (statements.push(sql), database.clickhouse.select(sql, options)) } });
+  const ask = () => watched.countSurvey({ surveyId, plans: [{ questionId: 'q', plan: { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0 }] } }] });
+  await ask();
+  statements.length = 0;
+  const { perQuestion } = await ask();
+  assert.equal(statements.length, 1);
+  assert.equal(binsIn(perQuestion.get('q')?.results[0]).reduce((sum, [, , amount = 0]) => sum + amount, 0), 2);
+});
+
+test('of what was taken out the counts in the whole survey come with those of a part of it', async () => {
+  const surveyId = await given([{ codes: [1, 2, 0b1] }, { codes: [2, 1, 0b10] }, { codes: [3, 2, 0b11] }]);
+  const plan: CountPlan = { base: [0], requests: [{ kind: 'codes', slot: 0, hasHidden: true }, { kind: 'codes', slot: 0 }, { kind: 'bits', slots: [2], hasHidden: true }] };
+  const [hidden, plain, bits] = (await count(surveyId, plan, { filters: [moderns] })).results;
+  const codesOf = (counts: ReadonlyMap<number, number> | undefined) => [...(counts ?? [])].sort(([one], [other]) => one - other);
+  assert.ok(hidden?.kind === 'codes' && plain?.kind === 'codes' && bits?.kind === 'bits');
+  assert.deepEqual([codesOf(hidden.counts), codesOf(hidden.whole), plain.whole], [[[1, 1], [3, 1]], [[1, 1], [2, 1], [3, 1]], undefined]);
+  assert.deepEqual([bits.counts.slice(0, 2), bits.whole?.slice(0, 2)], [[2, 1], [2, 2]]);
+  const [unnarrowed] = (await count(surveyId, plan)).results;
+  assert.ok(unnarrowed?.kind === 'codes' && unnarrowed.whole === undefined);
+});
+
 test('bins do not break at the ends of the number range', async () => {
   const { bins } = await moments([-1.7e308, 1.7e308, 0]);
   assert.equal(bins.reduce((sum, bin) => sum + bin.count, 0), 3);

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { assetPath } from '../../src/assets.ts';
 import { Problem } from '../../src/errors.ts';
 import { newId } from '../../src/ids.ts';
-import { binEdges } from '../../src/stores/clickhouse/counting/numbers.ts';
+import { binEdges } from '../../src/stores/clickhouse/counting/bins.ts';
 import { collectTexts, textScan } from '../../src/stores/clickhouse/counting/texts.ts';
 import { collectCodes, joinWords } from '../../src/stores/clickhouse/counting/codes.ts';
 import { contestedMoments, covers } from '../../src/stores/clickhouse/counting/contested.ts';

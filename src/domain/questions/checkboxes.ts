@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { visibleOptions } from '../survey.ts';
 import type { QuestionType } from './contract.ts';
-import { bitsOf, distributionOf, findOption, flagColumns, hasBit, optionCategories, setBit, wordKeys, wordSlots } from './choice.ts';
+import { askedWhole, bitsOf, chosenIn, distributionOf, findOption, flagColumns, hasBit, hasHidden, optionCategories, setBit, wordKeys, wordSlots } from './choice.ts';
 import { blankStatistic } from './numbers.ts';
 import { refuseStrays, type Fields } from './text-checks.ts';
 
@@ -42,11 +42,11 @@ export const checkboxes: QuestionType = {
   },
   countPlan(question) {
     const slots = wordSlots(question);
-    return { base: slots, requests: [{ kind: 'bits', slots }] };
+    return { base: slots, requests: [{ kind: 'bits', slots, ...askedWhole(hasHidden(question.options)) }] };
   },
   statistic(question, results) {
     const counts = bitsOf(results[0]);
-    return { ...blankStatistic(), distribution: distributionOf(question.options, (code) => counts[code - 1] ?? 0) };
+    return { ...blankStatistic(), distribution: distributionOf(question.options, (code) => counts[code - 1] ?? 0, chosenIn(results[0])) };
   },
   dimension: (question) => ({ categories: optionCategories(question.options), source: { kind: 'bits', slots: wordSlots(question) } }),
   chart: 'bars',

@@ -34,15 +34,24 @@ export function bitsOf(result: CountResult | undefined): readonly number[] {
   return result?.kind === 'bits' ? result.counts : [];
 }
 
-/** Counts by option value: visible options with their zeros, hidden ones only where somebody chose them. */
-export function distributionOf(options: readonly Option[], countOf: (code: number) => number): Record<string, number> {
-  const distribution: Record<string, number> = {};
-  for (const option of options) {
-    const count = countOf(option.code);
-    if (!option.isHidden || count > 0) distribution[option.value] = count;
-  }
-  return distribution;
+/** Counts by option value, zeros included: visible options, and hidden ones that were ever chosen. */
+export function distributionOf(options: readonly Option[], countOf: (code: number) => number, isChosen: (code: number) => boolean): Record<string, number> {
+  const shown = options.filter(({ code, isHidden }) => !isHidden || isChosen(code));
+  return Object.fromEntries(shown.map(({ code, value }) => [value, countOf(code)]));
 }
+
+/** Whether anybody in the whole survey chose an option by its code, whatever is selected: so what is shown stays the same under every filter. */
+export function chosenIn(result: CountResult | undefined): (code: number) => boolean {
+  if (result?.kind === 'codes') return (code) => ((result.whole ?? result.counts).get(code) ?? 0) > 0;
+  if (result?.kind === 'bits') return (code) => ((result.whole ?? result.counts)[code - 1] ?? 0) > 0;
+  return () => false;
+}
+
+/** Whether options were taken out, of which only the answers of the whole survey tell whether they are shown. */
+export const hasHidden = (options: readonly Option[]): boolean => options.some(({ isHidden }) => isHidden);
+
+/** For a request of counts. */
+export const askedWhole = (isAsked: boolean): { hasHidden?: true } => (isAsked ? { hasHidden: true } : {});
 
 const knownWords = new WeakMap<Question, readonly number[]>();
 

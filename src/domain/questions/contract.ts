@@ -62,12 +62,15 @@ export type ReadAnswer = Omit<GivenAnswer, 'questionId'>;
 
 /** A thing to count; the database answers each without knowing what it means. */
 export type CountRequest =
-  /** → how often each code stands at this position. */
-  | { kind: 'codes'; slot: number }
-  /** → how often each bit is set, over the words in order: result index = option code − 1. */
-  | { kind: 'bits'; slots: readonly number[] }
-  /** → moments and bins of a number, over the responses whose code at `presence` is not 0; with `scale`, bins of that range and counts of its ends; with `isWhole`, bins of whole numbers. */
-  | { kind: 'number'; slot: number; presence: number; scale?: NumberScale; isWhole?: boolean }
+  /** → how often each code stands at this position; with `hasHidden`, also in the whole survey. */
+  | { kind: 'codes'; slot: number; hasHidden?: boolean }
+  /** → how often each bit is set, over the words in order: result index = option code − 1; with `hasHidden`, also in the whole survey. */
+  | { kind: 'bits'; slots: readonly number[]; hasHidden?: boolean }
+  /**
+   * → moments and bins of a number, over the responses whose code at `presence` is not 0. Bins reach over all answers of the survey, and over `bounds`
+   * where there are any; with `scale`, over that alone, and its ends are counted; with `isWhole`, they are of whole numbers.
+   */
+  | { kind: 'number'; slot: number; presence: number; scale?: NumberScale; bounds?: NumberBounds; isWhole?: boolean }
   /** → how often each text, or a derived key of it, occurs; `words` counts words in lower case. */
   | { kind: 'text'; slot: number; presence: number; by: TextKey };
 
@@ -80,6 +83,12 @@ export interface NumberScale {
   lastPoint: number;
 }
 
+/** The least and the greatest number that an author allows. */
+export interface NumberBounds {
+  min: number;
+  max: number;
+}
+
 export interface NumberMoments {
   count: number;
   average: number | null;
@@ -88,15 +97,16 @@ export interface NumberMoments {
   standardDeviation: number | null;
   min: number | null;
   max: number | null;
-  /** Up to 20 equal bins from min to max, of the scale where there is one, [low, high), the last one closed; in order. */
+  /** Up to 20 equal bins, the same whatever is selected, [low, high), the last one closed; in order. Empty where there are neither limits nor answers in the survey. */
   bins: readonly { low: number; high: number; count: number }[];
   /** How often a scale's first and last point were chosen. */
   ends?: { first: number; last: number };
 }
 
 export type CountResult =
-  | { kind: 'codes'; counts: ReadonlyMap<number, number> }
-  | { kind: 'bits'; counts: readonly number[] }
+  /** `whole`: the counts in the whole survey, where they were asked for and only a part of it is selected. */
+  | { kind: 'codes'; counts: ReadonlyMap<number, number>; whole?: ReadonlyMap<number, number> }
+  | { kind: 'bits'; counts: readonly number[]; whole?: readonly number[] }
   | { kind: 'number'; moments: NumberMoments }
   /** `others`: keys beyond those given, and how often they occur; missing where there are none. */
   | { kind: 'text'; counts: readonly { key: string; count: number }[]; others?: { keys: number; count: number } };
@@ -136,7 +146,7 @@ export interface Category {
   code: number;
   value: string;
   text: string;
-  /** Of a deleted option: shown only where somebody chose it. */
+  /** Of a deleted option: shown only where somebody in the survey chose it, selected or not. */
   isHidden?: boolean;
 }
 

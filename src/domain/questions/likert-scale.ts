@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { QuestionType } from './contract.ts';
-import { codesOf, distributionOf, findOption, optionByCode, optionCategories } from './choice.ts';
+import { askedWhole, chosenIn, codesOf, distributionOf, findOption, hasHidden, optionByCode, optionCategories } from './choice.ts';
 import { slotAt } from './columns.ts';
 import { blankStatistic, box, momentsOf } from './numbers.ts';
 import { inScaleOrder, openPoints, optionAt, pointsOf } from './ordered-options.ts';
@@ -27,7 +27,7 @@ export const likertScale: QuestionType = {
     const option = optionByCode(question, row.codes[slotAt(question)] ?? 0);
     return option ? [{ optionId: option.id }] : [];
   },
-  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'codes', slot: slotAt(question) }] }),
+  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'codes', slot: slotAt(question), ...askedWhole(hasHidden(question.options)) }] }),
   statistic(question, results, base) {
     const counts = codesOf(results[0]);
     const countOf = (code: number | undefined) => counts.get(code ?? 0) ?? 0;
@@ -37,7 +37,7 @@ export const likertScale: QuestionType = {
     return {
       ...blankStatistic(),
       ...momentsOf([...pointsOf(question)].map(([code, value]) => ({ value, count: countOf(code) }))),
-      distribution: distributionOf(scale, countOf),
+      distribution: distributionOf(scale, countOf, chosenIn(results[0])),
       topBox: box(countOf(shown.at(-1)?.code), base),
       bottomBox: box(countOf(shown[0]?.code), base),
     };

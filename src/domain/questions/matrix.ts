@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { MatrixRow, Question } from '../survey.ts';
-import type { AnswerRow, ExportColumn, QuestionType, ReadAnswer } from './contract.ts';
-import { bitsOf, codesOf, distributionOf, findOption, flagColumns, hasBit, optionByCode, optionCategories, setBit, wordKeys } from './choice.ts';
+import type { AnswerRow, CountRequest, ExportColumn, QuestionType, ReadAnswer } from './contract.ts';
+import { askedWhole, bitsOf, chosenIn, codesOf, distributionOf, findOption, flagColumns, hasBit, hasHidden, optionByCode, optionCategories, setBit, wordKeys } from './choice.ts';
 import { slotAt, slotsAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
 import { inScaleOrder, pointsOf } from './ordered-options.ts';
@@ -38,9 +38,10 @@ export const matrix: QuestionType = {
   write: (question, row) => question.rows.flatMap((line) => writeLine(question, line, row)),
   countPlan(question) {
     const base = question.rows.flatMap((row) => rowSlots(question, row));
-    const requests = question.rows.map((row) =>
-      isMultiple(question) ? ({ kind: 'bits', slots: rowSlots(question, row) } as const) : ({ kind: 'codes', slot: slotAt(question, rowKey(row)) } as const),
-    );
+    const requests = question.rows.map((row): CountRequest => {
+      const whole = askedWhole(row.isHidden || hasHidden(question.options));
+      return isMultiple(question) ? { kind: 'bits', slots: rowSlots(question, row), ...whole } : { kind: 'codes', slot: slotAt(question, rowKey(row)), ...whole };
+    });
     return { base, requests };
   },
   statistic(question, results) {
@@ -51,10 +52,9 @@ export const matrix: QuestionType = {
       const codes = codesOf(results[index]);
       const bits = bitsOf(results[index]);
       const countOf = (code: number) => (isMultiple(question) ? (bits[code - 1] ?? 0) : (codes.get(code) ?? 0));
-      const counts = distributionOf(inScaleOrder(question.options), countOf);
-      const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-      if (row.isHidden && total === 0) continue;
-      distribution[row.value] = counts;
+      const isChosen = chosenIn(results[index]);
+      if (row.isHidden && !question.options.some(({ code }) => isChosen(code))) continue;
+      distribution[row.value] = distributionOf(inScaleOrder(question.options), countOf, isChosen);
       const placed = points.reduce((sum, [code]) => sum + countOf(code), 0);
       averageByRow[row.value] = placed === 0 ? null : points.reduce((sum, [code, point]) => sum + point * countOf(code), 0) / placed;
     }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { QuestionType } from './contract.ts';
+import type { Question } from '../survey.ts';
+import type { NumberBounds, QuestionType } from './contract.ts';
 import { numberSlotAt, slotAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
 import { numberStatistic } from './scale.ts';
@@ -31,7 +32,7 @@ export const number: QuestionType = {
     row.numbers[numberSlotAt(question)] = numberValue === 0 ? 0 : numberValue;
   },
   write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ numberValue: row.numbers[numberSlotAt(question)] ?? 0 }]),
-  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'number', slot: numberSlotAt(question), presence: slotAt(question), ...(question.settings['integer'] === true && { isWhole: true }) }] }),
+  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'number', slot: numberSlotAt(question), presence: slotAt(question), ...boundsOf(question), ...(question.settings['integer'] === true && { isWhole: true }) }] }),
   statistic: (_question, [result], base) => (result?.kind === 'number' ? numberStatistic(result, base) : blankStatistic()),
   dimension: () => 'is a free number, which has no categories',
   chart: 'columns',
@@ -39,3 +40,8 @@ export const number: QuestionType = {
     { key: '', label: '', cell: { kind: 'number', presence: slotAt(question), slot: numberSlotAt(question) } },
   ],
 };
+
+/** Where both limits are set, bins reach from one to the other, so that they are the same in every survey that asks so, whatever is answered. */
+function boundsOf({ settings: { min, max } }: Question): { bounds?: NumberBounds } {
+  return typeof min === 'number' && typeof max === 'number' ? { bounds: { min, max } } : {};
+}

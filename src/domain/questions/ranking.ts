@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { visibleOptions, type Option, type Question } from '../survey.ts';
 import type { PlacedAnswer, QuestionType, ReadContext } from './contract.ts';
-import { codesOf, findOption, optionCategories } from './choice.ts';
+import { askedWhole, chosenIn, codesOf, findOption, hasHidden, optionCategories } from './choice.ts';
 import { slotAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
 import { refuseStrays } from './text-checks.ts';
@@ -44,7 +44,8 @@ export const ranking: QuestionType = {
       .sort((a, b) => a.rank - b.rank),
   countPlan: (question) => ({
     base: question.options.map((option) => slotAt(question, key(option))),
-    requests: question.options.map((option) => ({ kind: 'codes', slot: slotAt(question, key(option)) })),
+    // With an item taken out, a rank past those left may still be one that was given.
+    requests: question.options.map((option) => ({ kind: 'codes', slot: slotAt(question, key(option)), ...askedWhole(hasHidden(question.options)) })),
   }),
   statistic(question, results) {
     const ranks = Array.from({ length: visibleOptions(question).length }, (_, index) => index + 1);
@@ -52,9 +53,10 @@ export const ranking: QuestionType = {
     const averageRank: Record<string, number | null> = {};
     for (const [index, option] of question.options.entries()) {
       const counts = codesOf(results[index]);
+      const given = question.options.map((_, place) => place + 1).filter(chosenIn(results[index]));
+      if (option.isHidden && given.length === 0) continue;
+      distribution[option.value] = Object.fromEntries([...new Set([...ranks, ...given])].sort((a, b) => a - b).map((rank) => [String(rank), counts.get(rank) ?? 0]));
       const total = [...counts].reduce((sum, [rank, count]) => sum + (rank > 0 ? count : 0), 0);
-      if (option.isHidden && total === 0) continue;
-      distribution[option.value] = Object.fromEntries([...new Set([...ranks, ...[...counts.keys()].filter((rank) => rank > 0)])].sort((a, b) => a - b).map((rank) => [String(rank), counts.get(rank) ?? 0]));
       averageRank[option.value] = total === 0 ? null : [...counts].reduce((sum, [rank, count]) => sum + rank * count, 0) / total;
     }
     return { ...blankStatistic(), distribution, averageRank };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Question } from '../survey.ts';
 import { otherCode, otherValue, type Category, type QuestionType } from './contract.ts';
-import { codesOf, distributionOf, findOption, optionByCode, optionCategories, otherCategory } from './choice.ts';
+import { askedWhole, chosenIn, codesOf, distributionOf, findOption, hasHidden, optionByCode, optionCategories, otherCategory } from './choice.ts';
 import { slotAt, textSlotAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
 import { isPlainText, onlyAnswer, refuseStrays, type Fields } from './text-checks.ts';
@@ -38,12 +38,12 @@ export const singleChoice: QuestionType = {
     const option = optionByCode(question, code);
     return option ? [{ optionId: option.id }] : [];
   },
-  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'codes', slot: slotAt(question) }] }),
+  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'codes', slot: slotAt(question), ...askedWhole(hasHidden(question.options) || otherCategories(question).some(({ isHidden }) => isHidden)) }] }),
   statistic(question, results) {
     const counts = codesOf(results[0]);
-    const distribution = distributionOf(question.options, (code) => counts.get(code) ?? 0);
-    const others = counts.get(otherCode) ?? 0;
-    if (question.settings['allowOther'] === true || others > 0) distribution[otherValue] = others;
+    const isChosen = chosenIn(results[0]);
+    const distribution = distributionOf(question.options, (code) => counts.get(code) ?? 0, isChosen);
+    if (question.settings['allowOther'] === true || isChosen(otherCode)) distribution[otherValue] = counts.get(otherCode) ?? 0;
     return { ...blankStatistic(), distribution };
   },
   dimension: (question) => ({

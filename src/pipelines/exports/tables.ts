@@ -56,7 +56,8 @@ export function tableOf(summary: QuestionSummary, words: TableWords = english): 
   const chart = takesSeveral ? 'bars' : registry[question.type].chart;
   const base = { question, answered, skipped, nps, chart, figures: figuresOf(summary) };
   if (topWords) return { ...base, heading: 'Word', lines: [{ label: '', cells: wordCells(statistic, words) }] };
-  const entries = inRanges(inReadingOrder(outerNames(question), statistic.distribution), keysShown);
+  const named = outerNames(question);
+  const entries = inRanges(named, inReadingOrder(named, statistic.distribution), keysShown);
   const nested = entries.flatMap(([key, value]) => (typeof value === 'number' ? [] : [{ label: lineLabel(question, key), counts: value }]));
   const isGrid = question.rows.length > 0;
   if (nested.length > 0) return { ...base, heading: isGrid ? 'Answer' : 'Rank', lines: alignedLines(question, nested, isGrid && !takesSeveral ? undefined : answered) };

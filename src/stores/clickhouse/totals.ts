@@ -1,8 +1,10 @@
 import type { CountPlan, CountResult } from '../../domain/questions/contract.ts';
+import { createRecentMap } from '../../recent-map.ts';
 import type { ClickHouse } from './client.ts';
 import { createCodeColumns } from './code-columns.ts';
 import { collectHead, headScan, type SurveyHead } from './counting/head.ts';
-import { isWide, planSlots, scansOf } from './counting/plans.ts';
+import { isWide, planSlots, scansOf, type Outlook, type PlanResults } from './counting/plans.ts';
+import { collectRanges, rangeScan, type NumberRange } from './counting/ranges.ts';
 import { runScans, type ScanRow, type ScanScope } from './counting/scans.ts';
 import { createSurveySizes, type SurveySizes } from './counting/sizes.ts';
 import type { Placement } from './placement.ts';
@@ -31,27 +33,53 @@ export interface SurveyCounts extends SurveyHead {
 }
 
 const countTimeoutMs = 30_000;
+/** Greater and greater numbers may come in while we count; then the last bins hold them. */
+const mostAttempts = 3;
+const surveysKept = 10_000;
+const noRanges: ReadonlyMap<number, NumberRange | null> = new Map();
 
 /** Exact counts over the newest versions of all responses; the domain says what they mean. */
 export function createTotalsStore({ clickhouse, sizes = createSurveySizes(clickhouse) }: { clickhouse: ClickHouse; sizes?: SurveySizes } & Placement) {
   const columns = createCodeColumns(clickhouse);
+  const ranges = createRecentMap<ReadonlyMap<number, NumberRange | null>>(surveysKept);
   return {
-    /** A whole survey, or some of its questions, from one state of the table; only the bins of numbers are counted after it. */
+    /** A whole survey, or some of its questions, from one state of the table. */
     async countSurvey({ surveyId, plans, filters, startDate, endDate, isComplete }: SurveyCountQuery): Promise<SurveyCounts> {
       const selection = { surveyId, startDate, endDate, isComplete, conditions: filters };
       const slots = [...selectionSlots(selection), ...plans.flatMap(({ plan }) => planSlots(plan))];
       const columnOf = await columnNames(columns, slots);
+      const findings = clickhouse.table('findings');
       const scope: ScanScope = {
-        clickhouse, surveyId, conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')), timeoutMs: countTimeoutMs,
+        clickhouse, surveyId, conditions: conditionsOf(selection, columnOf, findings), timeoutMs: countTimeoutMs,
         columns: ['is_complete', 'duration_ms', ...existingColumns(slots, columnOf)],
       };
       const counted = plans.map(({ plan }) => plan);
-      const planned = scansOf(counted, columnOf, isWide(counted) && (await sizes.isSmall(surveyId, countTimeoutMs)));
-      const { rows: [headRows = [], ...planRows], wasContested } = await runScans(scope, [headScan, ...planned.scans]);
-      const [head, { bases, resultOf }] = await Promise.all([headOf(scope, headRows, wasContested), planned.read(scope, planRows)]);
-      return { ...head, perQuestion: new Map(plans.map(({ questionId, plan }, index) => [questionId, { base: bases[index] ?? 0, results: plan.requests.map(resultOf) }])) };
+      const isSmall = isWide(counted) && (await sizes.isSmall(surveyId, countTimeoutMs));
+      const isNarrowed = [startDate, endDate, isComplete].some((bound) => bound !== undefined) || (filters ?? []).length > 0;
+      const { planned, head } = await countAll(scope, counted, { columnOf, isSmall, isNarrowed });
+      return { ...head, perQuestion: new Map(plans.map(({ questionId, plan }, index) => [questionId, { base: planned.bases[index] ?? 0, results: plan.requests.map(planned.resultOf) }])) };
     },
   };
+
+  /** Counts again where the bins of numbers prove to lie elsewhere than they did the last time. */
+  async function countAll(scope: ScanScope, plans: readonly CountPlan[], outlook: Omit<Outlook, 'ranges'>): Promise<{ planned: PlanResults; head: SurveyHead }> {
+    for (let attempt = 1; ; attempt += 1) {
+      let { scans, collect, unmeasured } = scansOf(plans, { ...outlook, ranges: ranges.get(scope.surveyId) ?? noRanges });
+      if (unmeasured.length > 0) {
+        const { rows: [rows = []] } = await runScans(scope, [rangeScan(unmeasured, outlook.columnOf)]);
+        remember(scope.surveyId, collectRanges(rows, unmeasured));
+        ({ scans, collect } = scansOf(plans, { ...outlook, ranges: ranges.get(scope.surveyId) ?? noRanges }));
+      }
+      const { rows: [headRows = [], ...planRows], wasContested } = await runScans(scope, [headScan, ...scans]);
+      const planned = collect(planRows);
+      remember(scope.surveyId, planned.ranges);
+      if (planned.areBinsRight || attempt === mostAttempts) return { planned, head: await headOf(scope, headRows, wasContested) };
+    }
+  }
+
+  function remember(surveyId: string, found: ReadonlyMap<number, NumberRange | null>): void {
+    if (found.size > 0) ranges.set(surveyId, new Map([...(ranges.get(surveyId) ?? noRanges), ...found]));
+  }
 }
 
 export type TotalsStore = ReturnType<typeof createTotalsStore>;

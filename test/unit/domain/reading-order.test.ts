@@ -34,6 +34,14 @@ describe('what is printed of a question', () => {
     assert.deepEqual(scale({ min: 1, max: 3, step: 0.5 }), [['', '1', '1.5', '2', '2.5', '3']]);
   });
 
+  it('names options that are called by numbers, however many, and never ranges of them', () => {
+    const years = Array.from({ length: 45 }, (_, index) => String(1980 + index));
+    const found = asked({ type: 'DROPDOWN', text: 'Born in?', options: options(...years) }, { kind: 'codes', counts: new Map([[2, 3], [44, 1]]) });
+    const cells = linesOf(found)[0]?.cells ?? [];
+    assert.deepEqual([cells.find(({ count }) => count === 3)?.label, cells.length, cells.at(-1)?.label], ['Option 1981', 41, 'All others (5)']);
+    assert.ok(toldOf(found).every(([answer]) => answer.startsWith('Option ')));
+  });
+
   it('puts the points of a very long scale into ranges of neighbours whose counts add up, where it would not fit', () => {
     const found = asked({ type: 'RATING_SCALE', text: 'How much?', settings: { min: 0, max: 100 } } as Body, { kind: 'codes', counts: new Map([[1, 2], [6, 1], [7, 4], [101, 3]]) });
     const cells = linesOf(found)[0]?.cells ?? [];

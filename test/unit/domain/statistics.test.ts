@@ -139,3 +139,37 @@ describe('the head of a survey', () => {
     assert.deepEqual(surveyHead({ total: 0, complete: 0, durationAverageMs: null }), { totalResponses: 0, completeResponses: 0, completionRate: 0, averageDuration: 0 });
   });
 });
+
+describe('what was taken out of a question', () => {
+  const whole = (counts: Record<number, number>, all: Record<number, number>): CountResult => ({ kind: 'codes', counts: new Map(Object.entries(counts).map(([code, n]) => [Number(code), n])), whole: new Map(Object.entries(all).map(([code, n]) => [Number(code), n])) });
+  const choice = (type: 'MULTIPLE_CHOICE' | 'LIKERT_SCALE') => without(one({ type, text: 'c', options: ['a', 'b', 'c'].map((text) => ({ text })) }).question, 'b');
+
+  it('is shown wherever anybody in the survey chose it, also where nobody of those selected did', () => {
+    for (const type of ['MULTIPLE_CHOICE', 'LIKERT_SCALE'] as const) {
+      const question = choice(type);
+      const [request] = registry[type].countPlan(question).requests;
+      assert.ok(request?.kind === 'codes' && request.hasHidden);
+      assert.deepEqual(statisticOf(question, [whole({ 1: 2 }, { 1: 2, 2: 4 })], 2).distribution, { a: 2, b: 0, c: 0 });
+      assert.deepEqual(statisticOf(question, [whole({ 1: 2 }, { 1: 2 })], 2).distribution, { a: 2, c: 0 });
+    }
+  });
+
+  it('is shown likewise among several answers, rows and ranks', () => {
+    const boxes = without(one({ type: 'CHECKBOXES', text: 'c', options: ['a', 'b', 'c'].map((text) => ({ text })) }).question, 'b');
+    assert.deepEqual(statisticOf(boxes, [{ kind: 'bits', counts: [1, 0, 0], whole: [1, 1, 0] }], 1).distribution, { a: 1, b: 0, c: 0 });
+    const ranking = without(one({ type: 'RANKING', text: 'c', options: ['a', 'b', 'c'].map((text) => ({ text })) }).question, 'b');
+    assert.deepEqual(statisticOf(ranking, [whole({ 1: 1 }, { 1: 1, 3: 1 }), whole({}, {}), whole({}, { 1: 2 })], 1).distribution, { a: { 1: 1, 2: 0, 3: 0 }, b: { 1: 0, 2: 0 }, c: { 1: 0, 2: 0 } });
+    const grid = one({ type: 'MATRIX', text: 'm', options: [{ text: 'good' }], settings: { rows: [{ text: 'x' }, { text: 'y' }] } }).question;
+    const shorter = { ...grid, rows: grid.rows.map((row, index) => ({ ...row, isHidden: index === 1 })) };
+    assert.deepEqual(statisticOf(shorter, [whole({ 1: 1 }, { 1: 1 }), whole({}, { 1: 3 })], 1).distribution, { x: { good: 1 }, y: { good: 0 } });
+    assert.deepEqual(statisticOf(shorter, [whole({ 1: 1 }, { 1: 1 }), whole({}, {})], 1).distribution, { x: { good: 1 } });
+  });
+});
+
+describe('the bins of a NUMBER', () => {
+  it('reach between its limits where it has both', () => {
+    const requestOf = (settings: Record<string, unknown>) => registry.NUMBER.countPlan(one({ type: 'NUMBER', text: 'n', settings }).question).requests[0];
+    assert.deepEqual(requestOf({ min: 0, max: 10 }), { kind: 'number', slot: 0, presence: 0, bounds: { min: 0, max: 10 } });
+    assert.deepEqual(requestOf({ min: 0 }), { kind: 'number', slot: 0, presence: 0 });
+  });
+});

@@ -3,8 +3,10 @@ import { assertNever } from '../../../errors.ts';
 import { existingColumns, type ColumnOf } from '../query/selection.ts';
 import { codeScans, collectCodes, joinWords, type CountedSlot, type SlotCounts } from './codes.ts';
 import { baseScan, collectBases } from './head.ts';
-import { binScan, binsOf, collectBins, collectMoments, momentScan, unfoldedMomentScan, type Moments, type NumberRequest } from './numbers.ts';
-import { runScans, type Scan, type ScanRow, type ScanScope } from './scans.ts';
+import type { NumberRequest } from './numbers.ts';
+import { numberStep } from './number-step.ts';
+import type { NumberRange } from './ranges.ts';
+import type { Scan, ScanRow } from './scans.ts';
 import { collectTexts, mostTextsTogether, textScan, textsScan, type TextCounts, type TextRequest } from './texts.ts';
 import { unfoldedScan } from './unfolded.ts';
 
@@ -12,12 +14,32 @@ export interface PlanResults {
   /** How many answered, by plan. */
   bases: number[];
   resultOf(request: CountRequest): CountResult;
+  /** As they are now. */
+  ranges: ReadonlyMap<number, NumberRange | null>;
+  /** Whether bins lie where these ranges put them; if not, the counts are right and lie in others. */
+  areBinsRight: boolean;
 }
 
-export interface PlanScans {
+export interface PlanScans extends Step<PlanResults> {
+  /** Numbers whose bins follow from answers that nobody has looked at yet: their ranges have to be known. */
+  unmeasured: readonly NumberRequest[];
+}
+
+/** Some scans, and what their rows say. */
+export interface Step<Result> {
   scans: Scan[];
-  /** Takes the rows of `scans`, in their order. Bins of numbers need one more statement. */
-  read(scope: ScanScope, rows: readonly ScanRow[][]): Promise<PlanResults>;
+  /** Of the rows of `scans`, in their order. */
+  collect(rows: readonly ScanRow[][]): Result;
+}
+
+export interface Outlook {
+  columnOf: ColumnOf;
+  /** Of few responses, so that planning is what takes the time. */
+  isSmall: boolean;
+  /** Whether only a part of the survey is selected. */
+  isNarrowed: boolean;
+  /** Of numbers, by position, as they were when they were last looked at. */
+  ranges: ReadonlyMap<number, NumberRange | null>;
 }
 
 /** All code positions that plans look at. */
@@ -25,31 +47,33 @@ export function planSlots({ base, requests }: CountPlan): number[] {
   return [...base, ...requests.flatMap((request) => (request.kind === 'bits' ? request.slots : request.kind === 'codes' ? [request.slot] : [request.presence]))];
 }
 
-/** So many positions, or numbers, are planned as fast one by one as unfolded. */
+/** So many positions are planned as fast one by one as unfolded. */
 const fewPositions = 16;
-const fewNumbers = 8;
 const fewTexts = 4;
 
-/** The scans that answer all plans together. `isSmall`: of few responses, so that planning is what takes the time. */
-export function scansOf(plans: readonly CountPlan[], columnOf: ColumnOf, isSmall: boolean): PlanScans {
+/** The scans that answer all plans together. */
+export function scansOf(plans: readonly CountPlan[], outlook: Outlook): PlanScans {
   const requests = plans.flatMap((plan) => plan.requests);
   const numbers = requests.filter((request) => request.kind === 'number');
-  const isUnfolded = isUnfoldedNumbers(numbers, isSmall);
-  const positions = positionStep(plans, columnOf, isSmall);
-  const texts = textStep(requests.filter((request) => request.kind === 'text'), columnOf, isSmall);
-  const moments = numbers.length === 0 ? [] : [isUnfolded ? unfoldedMomentScan(numbers, columnOf) : momentScan(numbers, columnOf)];
+  const positions = positionStep(plans, outlook);
+  const whole = outlook.isNarrowed ? codeStep(countedSlots(requests.filter(isOfHidden)), [], { ...outlook, isOfWholeSurvey: true }) : undefined;
+  const texts = textStep(requests.filter((request) => request.kind === 'text'), outlook);
+  const measured = numberStep(numbers, outlook);
   return {
-    scans: [...positions.scans, ...texts.scans, ...moments],
-    async read(scope, scanned) {
-      const rows = [...scanned];
-      const { slotCounts, bases } = positions.collect(rows.splice(0, positions.scans.length));
-      const textCounts = texts.collect(rows.splice(0, texts.scans.length));
-      const measured = numbers.length === 0 ? [] : collectMoments(rows[0] ?? [], numbers, isUnfolded);
-      const counted = { slotCounts, textCounts, moments: await withBins(scope, { requests: numbers, moments: measured, columnOf }) };
-      return { bases, resultOf: (request) => resultOf(request, counted) };
+    scans: [positions, ...(whole ? [whole] : []), texts, measured].flatMap(({ scans }) => scans),
+    unmeasured: numbers.filter(({ slot, scale, bounds }) => !scale && !bounds && !outlook.ranges.has(slot)),
+    collect(rows) {
+      const left = [...rows];
+      const take = <Result>({ scans, collect }: Step<Result>): Result => collect(left.splice(0, scans.length));
+      const { slotCounts, bases } = take(positions);
+      const counted = { slotCounts, wholeCounts: whole && take(whole).slotCounts, textCounts: take(texts) };
+      const { moments, ranges, areBinsRight } = take(measured);
+      return { bases, resultOf: (request) => resultOf(request, { ...counted, moments }), ranges, areBinsRight };
     },
   };
 }
+
+const isOfHidden = (request: CountRequest): boolean => (request.kind === 'codes' || request.kind === 'bits') && request.hasHidden === true;
 
 /** Whether plans hold so much that it matters how many responses there are. */
 export function isWide(plans: readonly CountPlan[]): boolean {
@@ -58,38 +82,42 @@ export function isWide(plans: readonly CountPlan[]): boolean {
   return plans.reduce((sum, plan) => sum + new Set(planSlots(plan)).size, 0) > fewPositions || ofKind('text') > 1 || ofKind('number') > 1;
 }
 
-/** Some scans, and what their rows say. */
-interface Step<Result> {
-  scans: Scan[];
-  collect(rows: readonly ScanRow[][]): Result;
+interface PositionCounts {
+  slotCounts: Map<number, SlotCounts>;
+  bases: number[];
 }
 
-const isUnfoldedNumbers = (numbers: readonly NumberRequest[], isSmall: boolean): boolean => numbers.length > (isSmall ? 1 : fewNumbers);
-
-function positionStep(plans: readonly CountPlan[], columnOf: ColumnOf, isSmall: boolean): Step<{ slotCounts: Map<number, SlotCounts>; bases: number[] }> {
-  const counted = countedSlots(plans.flatMap((plan) => plan.requests)).filter(({ slot }) => existingColumns([slot], columnOf).length > 0);
+/** All codes that plans ask for, and how many answered each. */
+function positionStep(plans: readonly CountPlan[], outlook: Outlook): Step<PositionCounts> {
+  const counted = countedSlots(plans.flatMap((plan) => plan.requests));
   // A question of one position is answered wherever the position is counted as not 0: the codes say it already.
   const countedBases = plans.map(({ base: [slot, ...others] }) => (others.length === 0 && counted.some((candidate) => candidate.slot === slot) ? slot : undefined));
-  const otherBases = plans.flatMap(({ base }, index) => (countedBases[index] === undefined ? [base] : []));
-  const basesOf = (slotCounts: ReadonlyMap<number, SlotCounts>, others: readonly number[]): number[] => {
-    const rest = others.values();
-    return countedBases.map((slot) => (slot === undefined ? (rest.next().value ?? 0) : (slotCounts.get(slot)?.any ?? 0)));
-  };
-  if (isSmall && counted.length + otherBases.flat().length > fewPositions) {
-    const { scan, collect } = unfoldedScan(counted, otherBases, columnOf);
-    return { scans: [scan], collect: ([rows = []]) => { const { slotCounts, bases } = collect(rows); return { slotCounts, bases: basesOf(slotCounts, bases) }; } };
-  }
-  const codes = codeScans(counted, columnOf);
+  const { scans, collect } = codeStep(counted, plans.flatMap(({ base }, index) => (countedBases[index] === undefined ? [base] : [])), outlook);
   return {
-    scans: [...codes.map(({ scan }) => scan), ...(otherBases.length > 0 ? [baseScan(otherBases, columnOf)] : [])],
+    scans,
     collect(rows) {
-      const slotCounts = new Map(codes.flatMap(({ slots }, index) => [...collectCodes(slots, rows[index] ?? [])]));
-      return { slotCounts, bases: basesOf(slotCounts, collectBases(rows[codes.length] ?? [], otherBases.length)) };
+      const { slotCounts, bases } = collect(rows);
+      const rest = bases.values();
+      return { slotCounts, bases: countedBases.map((slot) => (slot === undefined ? (rest.next().value ?? 0) : (slotCounts.get(slot)?.any ?? 0))) };
     },
   };
 }
 
-function textStep(requests: readonly TextRequest[], columnOf: ColumnOf, isSmall: boolean): Step<Map<TextRequest, TextCounts>> {
+function codeStep(wanted: readonly CountedSlot[], bases: readonly (readonly number[])[], { columnOf, isSmall, isOfWholeSurvey = false }: Outlook & { isOfWholeSurvey?: boolean }): Step<PositionCounts> {
+  const counted = wanted.filter(({ slot }) => existingColumns([slot], columnOf).length > 0);
+  if (isSmall && counted.length + bases.flat().length > fewPositions) {
+    const { scan, collect } = unfoldedScan(counted, bases, columnOf);
+    return { scans: [{ ...scan, isOfWholeSurvey }], collect: ([rows = []]) => collect(rows) };
+  }
+  const codes = codeScans(counted, columnOf);
+  const scans = [...codes.map(({ scan }) => scan), ...(bases.length > 0 ? [baseScan(bases, columnOf)] : [])];
+  return {
+    scans: scans.map((scan) => ({ ...scan, isOfWholeSurvey })),
+    collect: (rows) => ({ slotCounts: new Map(codes.flatMap(({ slots }, index) => [...collectCodes(slots, rows[index] ?? [])])), bases: collectBases(rows[codes.length] ?? [], bases.length) }),
+  };
+}
+
+function textStep(requests: readonly TextRequest[], { columnOf, isSmall }: Outlook): Step<Map<TextRequest, TextCounts>> {
   const together = requests.length > (isSmall ? 1 : fewTexts) ? mostTextsTogether : 1;
   const groups = Array.from({ length: Math.ceil(requests.length / together) }, (_, index) => requests.slice(index * together, (index + 1) * together));
   return {
@@ -105,33 +133,20 @@ function countedSlots(requests: readonly CountRequest[]): CountedSlot[] {
   return [...new Map([...bits.map((slot) => [slot, true] as const), ...codes.map((slot) => [slot, false] as const)])].map(([slot, isBits]) => ({ slot, isBits }));
 }
 
-async function withBins(
-  scope: ScanScope, { requests, moments, columnOf }: { requests: readonly NumberRequest[]; moments: readonly Moments[]; columnOf: ColumnOf },
-): Promise<Map<NumberRequest, NumberMoments>> {
-  const measured = requests.flatMap((request, index) => {
-    const moment = moments[index];
-    return moment ? [{ request, moment, ...binsOf(request, moment) }] : [];
-  });
-  const binned = measured.filter(({ edges, moment }) => edges.length > 1 && moment.count > 0);
-  const rows = binned.length === 0 ? [] : ((await runScans(scope, [binScan(binned, columnOf)])).rows[0] ?? []);
-  return new Map(measured.map(({ request, moment, ...bins }) => {
-    const ofThis = rows.filter(([place]) => binned[place]?.request === request).map(([, , , figures]) => figures);
-    return [request, { ...moment, bins: collectBins({ ...bins, count: moment.count, rows: ofThis }) }] as const;
-  }));
-}
-
 interface Counted {
   slotCounts: ReadonlyMap<number, SlotCounts>;
+  /** Of the whole survey, where less is selected. */
+  wholeCounts: ReadonlyMap<number, SlotCounts> | undefined;
   textCounts: ReadonlyMap<TextRequest, TextCounts>;
   moments: ReadonlyMap<NumberRequest, NumberMoments>;
 }
 
-function resultOf(request: CountRequest, { slotCounts, textCounts, moments }: Counted): CountResult {
+function resultOf(request: CountRequest, { slotCounts, wholeCounts, textCounts, moments }: Counted): CountResult {
   switch (request.kind) {
     case 'codes':
-      return { kind: 'codes', counts: slotCounts.get(request.slot)?.counts ?? new Map() };
+      return { kind: 'codes', counts: slotCounts.get(request.slot)?.counts ?? new Map(), ...(request.hasHidden && wholeCounts && { whole: wholeCounts.get(request.slot)?.counts ?? new Map() }) };
     case 'bits':
-      return { kind: 'bits', counts: joinWords(request.slots.map((slot) => slotCounts.get(slot))) };
+      return { kind: 'bits', counts: joinWords(request.slots.map((slot) => slotCounts.get(slot))), ...(request.hasHidden && wholeCounts && { whole: joinWords(request.slots.map((slot) => wholeCounts.get(slot))) }) };
     case 'number':
       return { kind: 'number', moments: known(moments.get(request)) };
     case 'text':

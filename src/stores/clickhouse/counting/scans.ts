@@ -1,5 +1,6 @@
 import { createRecentMap, type RecentMap } from '../../../recent-map.ts';
 import type { ClickHouse } from '../client.ts';
+import { uuid } from '../query/literals.ts';
 import type { Conditions } from '../query/selection.ts';
 import { contestedMoments, covers, evidenceStatement, isContested, type Contested, type EvidenceRow } from './contested.ts';
 
@@ -14,6 +15,8 @@ export interface Scan {
   statement(source: string): string;
   /** Figures are counts or sums, 0 where there is no row: then what must not count can be subtracted. */
   isAdditive: boolean;
+  /** Looks at all responses of the survey, not only at those that are selected. */
+  isOfWholeSurvey?: boolean;
 }
 
 export interface ScanScope {
@@ -107,10 +110,16 @@ async function runOnce(scope: ScanScope, scans: readonly Scan[], contested: Cont
 
 function partsOf(scope: ScanScope, { scan, index, contested }: { scan: Scan; index: number; contested: Contested }): Part[] {
   const table = scope.clickhouse.table('responses');
-  const plain: Part = { scan: index, sign: 1, statement: scan.statement(`${table} WHERE ${scope.conditions.whole} AND is_deleted = 0`) };
+  const conditions = scan.isOfWholeSurvey ? conditionsOfSurvey(scope.surveyId) : scope.conditions;
+  const plain: Part = { scan: index, sign: 1, statement: scan.statement(`${table} WHERE ${conditions.whole} AND is_deleted = 0`) };
   if (contested.kind === 'none') return [plain];
-  if (contested.kind === 'all' || !scan.isAdditive) return [{ ...plain, statement: scan.statement(`${table} FINAL WHERE ${scope.conditions.whole}`) }];
-  return [plain, { scan: index, sign: -1, statement: scan.statement(supersededRows(scope, contested)) }];
+  if (contested.kind === 'all' || !scan.isAdditive) return [{ ...plain, statement: scan.statement(`${table} FINAL WHERE ${conditions.whole}`) }];
+  return [plain, { scan: index, sign: -1, statement: scan.statement(supersededRows({ ...scope, conditions }, contested)) }];
+}
+
+function conditionsOfSurvey(surveyId: string): Conditions {
+  const key = `survey_id = ${uuid(surveyId)}`;
+  return { key, whole: key };
 }
 
 /** The rows that plain reading counts although a newer version of their response exists. */

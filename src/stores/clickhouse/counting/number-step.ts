@@ -1,0 +1,47 @@
+import type { NumberMoments } from '../../../domain/questions/contract.ts';
+import { areSameBins, binScan, binsOf, collectBins, unfoldedBinScan } from './bins.ts';
+import { collectMoments, momentScan, unfoldedMomentScan, type Moments, type NumberRequest } from './numbers.ts';
+import type { Outlook, Step } from './plans.ts';
+import { collectRanges, rangeScan, rangesOf, type NumberRange } from './ranges.ts';
+import type { ScanRow } from './scans.ts';
+
+export interface NumberCounts {
+  moments: Map<NumberRequest, NumberMoments>;
+  ranges: ReadonlyMap<number, NumberRange | null>;
+  areBinsRight: boolean;
+}
+
+/** So many numbers are planned as fast one by one as unfolded. */
+const fewNumbers = 8;
+
+/**
+ * Moments and bins of numbers. Where bins lie follows from the answers, and they are counted in the same statement: so it is assumed that
+ * the least and greatest answers are those of the last time, which the statement looks up as well.
+ */
+export function numberStep(requests: readonly NumberRequest[], { columnOf, isSmall, isNarrowed, ranges: assumed }: Outlook): Step<NumberCounts> {
+  const isUnfolded = requests.length > (isSmall ? 1 : fewNumbers);
+  const laid = requests.map((request) => ({ request, ...binsOf(request, assumed.get(request.slot)) }));
+  const binned = laid.filter(({ edges }) => edges.length > 1);
+  const measured = requests.length === 0 ? [] : [isUnfolded ? unfoldedMomentScan(requests, columnOf) : momentScan(requests, columnOf)];
+  const counted = binned.length === 0 ? [] : [isUnfolded ? unfoldedBinScan(binned, columnOf) : binScan(binned, columnOf)];
+  const looked = isNarrowed && requests.length > 0 ? [rangeScan(requests, columnOf)] : [];
+  return {
+    scans: [...measured, ...counted, ...looked],
+    collect(rows) {
+      const moments = collectMoments(rows[0] ?? [], requests, isUnfolded);
+      const ranges = looked.length > 0 ? collectRanges(rows[measured.length + counted.length] ?? [], requests) : rangesOf(requests, moments);
+      const binRows: readonly ScanRow[] = counted.length > 0 ? (rows[1] ?? []) : [];
+      const entries = laid.map(({ request, ...bins }, index) => {
+        const ofThis = binRows.filter(([place]) => binned[place]?.request === request).map(([, , , figures]) => figures);
+        return [request, { ...withoutCheck(moments[index]), bins: collectBins({ ...bins, count: moments[index]?.count ?? 0, rows: ofThis }) }] as const;
+      });
+      return { moments: new Map(entries), ranges, areBinsRight: laid.every(({ request, ...bins }) => areSameBins(bins, binsOf(request, ranges.get(request.slot)))) };
+    },
+  };
+}
+
+function withoutCheck(moments: Moments | undefined): Omit<NumberMoments, 'bins'> {
+  if (!moments) throw new Error('a number was not measured');
+  const { areWhole: _, ...rest } = moments;
+  return rest;
+}
