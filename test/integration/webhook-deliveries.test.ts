@@ -276,6 +276,21 @@ describe('deliveries in the database', () => {
     assert.deepEqual((await listOf(id)).map(({ status, attempts }) => [status, attempts]), [['DELIVERED', [attempt]]]);
   });
 
+  it('stay delivered when somebody who was kept from saying so tells late that they were not', async () => {
+    const { id } = await endpoint();
+    const [late, last, again] = [rowFor(id, startMs), rowFor(id, startMs + 1), rowFor(id, startMs + 2)];
+    await deliveries.add([late, last, again]);
+    const attempt = (second: number, httpStatus: number) => ({ at: new Date(startMs + 1000 * second).toISOString(), httpStatus, latencyMs: 1, response: '', error: httpStatus === 200 ? null : 'no' });
+    const tell = (delivery: NewDelivery, status: 'DELIVERED' | 'FAILED' | 'PENDING', second: number) =>
+      deliveries.settle([{ id: delivery.id, status, tries: status === 'DELIVERED' ? 0 : 3, nextAttemptAt: status === 'PENDING' ? new Date(startMs + 5000) : null, attempt: attempt(second, status === 'DELIVERED' ? 200 : 500) }]);
+    for (const delivery of [late, last]) await tell(delivery, 'DELIVERED', 2);
+    await tell(late, 'PENDING', 1);
+    await tell(last, 'FAILED', 1);
+    await tell(again, 'FAILED', 1);
+    await tell(again, 'DELIVERED', 2);
+    assert.deepEqual((await listOf(id)).map(({ status, tries, nextAttemptAt, attempts }) => [status, tries, nextAttemptAt, attempts.length]), [['DELIVERED', 0, null, 2], ['DELIVERED', 0, null, 2], ['DELIVERED', 0, null, 2]]);
+  });
+
   it('that find no room are in the log with the reason, and go out with a replay of what failed', async () => {
     const { id } = await endpoint();
     await deliveries.add([rowFor(id, startMs), rowFor(id, startMs + 1, { overflowOf: 100 }), rowFor(id, startMs + 2, { overflowOf: 100 })]);

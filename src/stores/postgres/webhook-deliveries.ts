@@ -137,12 +137,16 @@ export function createDeliveryStore(sql: Sql) {
       await sql`UPDATE webhook_deliveries SET batch_id = ${batchId} WHERE id = ANY(${ids}::uuid[]) AND status = 'PENDING'`;
     },
 
-    /** Told the same again, because its answer was lost, it logs no second attempt. */
+    /**
+     * Told the same again, because its answer was lost, it logs no second attempt. Who could not write for so long that another has
+     * delivered meanwhile makes nothing of it undelivered.
+     */
     async settle(settlements: readonly Settlement[]): Promise<void> {
       const field = <T>(of: (settlement: Settlement) => T): T[] => settlements.map(of);
       await sql`
         UPDATE webhook_deliveries d
-        SET status = s.status, tries = s.tries, next_attempt_at = s.next_at::timestamptz, attempts = CASE WHEN d.attempts -> -1 = s.attempt::jsonb THEN d.attempts ELSE d.attempts || s.attempt::jsonb END
+        SET status = CASE WHEN d.status = 'DELIVERED' THEN d.status ELSE s.status END, tries = CASE WHEN d.status = 'DELIVERED' THEN d.tries ELSE s.tries END,
+          next_attempt_at = CASE WHEN d.status = 'DELIVERED' THEN d.next_attempt_at ELSE s.next_at::timestamptz END, attempts = CASE WHEN d.attempts -> -1 = s.attempt::jsonb THEN d.attempts ELSE d.attempts || s.attempt::jsonb END
         FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.status)}::text[], ${field((item) => item.tries)}::int[],
           ${field((item) => item.nextAttemptAt?.toISOString() ?? null)}::text[], ${field((item) => JSON.stringify(item.attempt))}::text[]) AS s (id, status, tries, next_at, attempt)
         WHERE d.id = s.id`;
