@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { createCore } from './actors/core.ts';
-import { ensureFirstAdmin } from './auth/first-admin.ts';
+import { ensureFirstAdmin, resetAdmin } from './auth/first-admin.ts';
 import { createPasswords } from './auth/passwords.ts';
 import { createFiguresDoor } from './http/figures-door.ts';
 import { createHttp } from './http/http.ts';
@@ -12,6 +12,7 @@ import { createReportDrawing } from './pipelines/reports/draw.ts';
 import { createWorkers } from './pipelines/workers.ts';
 import { createSecrets, keptSecret } from './secrets.ts';
 import type { Role, Settings } from './settings.ts';
+import { createAudit } from './stores/postgres/audit.ts';
 import { createUserStore } from './stores/postgres/users.ts';
 import { openStores, type StoreUrls } from './stores/stores.ts';
 
@@ -30,8 +31,8 @@ export interface ServiceOptions {
 }
 
 export interface Service {
-  /** Set when this start made the first ADMIN and its password. */
-  createdAdmin: { email: string; password: string } | undefined;
+  /** Makes the first ADMIN where nobody is, or the one that ADMIN_RESET asks for; gives the password that it made for it. To be asked when nothing can keep it from being shown. */
+  firstAdmin(): Promise<{ email: string; password: string } | undefined>;
   /** What this process has counted. */
   figures(): Promise<Figures>;
   /** Begins to serve; gives the port, undefined when there is nothing that it listens for. */
@@ -54,14 +55,24 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const core = createCore({ settings, stores, metrics, secrets, log });
   await core.listen();
   const users = createUserStore(stores.sql);
-  const created = await ensureFirstAdmin({ users, hash: createPasswords().hash, newId: () => newId() }, { email: settings.adminEmail, password: settings.adminPassword });
   const shown = { settings, stores, core, metrics, secrets, log, figuresOfAll };
   const http = roles.includes('http') ? await createHttp({ ...shown, jobs: workers, drawReport: createReportDrawing(), isPortShared: options.isPortShared }) : undefined;
   // Of an installation whose HTTP processes are elsewhere, this one tells its figures itself.
   const door = settings.roles.includes('http') || settings.metricsPort === undefined ? undefined : await createFiguresDoor(shown);
   const jobs = startJobs({ roles, stores, core, workers, secrets, urls, settings, metrics, log, name: `${hostname()}-${process.pid}-${newId().slice(-8)}` });
+  const reset = async (...given: Parameters<typeof resetAdmin>) => {
+    const done = await resetAdmin(...given);
+    log.warn({ userId: done.userId }, 'ADMIN_RESET has given the user of ADMIN_EMAIL the role ADMIN and a new password: take it out of the settings again');
+    await createAudit(stores.sql, log).record({ actor: null, action: 'user.changed', objectKind: 'user', objectId: done.userId, details: { by: 'ADMIN_RESET' } });
+    return done;
+  };
   return {
-    createdAdmin: created.createdPassword === undefined ? undefined : { email: settings.adminEmail, password: created.createdPassword },
+    async firstAdmin() {
+      const { adminEmail: email, adminPassword: password } = settings;
+      const deps = { users, hash: createPasswords().hash, newId: () => newId() };
+      const { createdPassword } = settings.isAdminReset && settings.roles.includes('http') ? await reset(deps, { email, password }) : await ensureFirstAdmin(deps, { email, password });
+      return createdPassword === undefined ? undefined : { email, password: createdPassword };
+    },
     figures: metrics.figures,
     start: async () => (http ? http.listen(settings.host, settings.port) : door?.listen(settings.host, settings.metricsPort ?? 0)),
     async stop(deadlineMs) {

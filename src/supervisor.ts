@@ -77,7 +77,8 @@ async function startAll(settings: Settings, log: Log, stopSteps: StopSteps): Pro
   const service = await createService({ settings, urls, roles, log, isPortShared: false, processName: 'main' });
   stopSteps.push(() => service.stop(stopDeadlineMs));
   const listensOn = isSpread ? await startHttpProcesses({ settings: { ...settings, port }, urls, service, log }, stopSteps) : await service.start();
-  printBanner(settings, service, listensOn);
+  // After all that can fail: a password that is made and not shown is lost.
+  printBanner(settings, await service.firstAdmin(), listensOn);
 }
 
 interface Spread {
@@ -118,7 +119,7 @@ function storeUrls(settings: Settings, stores: EmbeddedStores): StoreUrls {
   };
 }
 
-function printBanner(settings: Settings, service: Service, port: number | undefined): void {
+function printBanner(settings: Settings, admin: Awaited<ReturnType<Service['firstAdmin']>>, port: number | undefined): void {
   const shown = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const address = settings.publicUrl?.replace(/\/$/, '') ?? `http://${shown}:${port}`;
   const isInterface = settings.roles.includes('http');
@@ -127,7 +128,7 @@ function printBanner(settings: Settings, service: Service, port: number | undefi
     ...(isInterface ? [`  base address  ${address}/api/v1`, `  console       ${address}/docs`] : []),
     ...(!isInterface && port !== undefined ? [`  figures       http://${shown}:${port}/metrics`] : []),
     `  data          ${settings.dataDir}`,
-    ...(service.createdAdmin ? [`  first ADMIN   ${service.createdAdmin.email}  password: ${service.createdAdmin.password}  (shown once)`] : []),
+    ...(admin ? [`  first ADMIN   ${admin.email}  password: ${admin.password}  (shown once)`] : []),
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
 }

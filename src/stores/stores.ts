@@ -9,6 +9,7 @@ import { migrateClickHouse } from './clickhouse/migrate.ts';
 import { createResponseStore } from './clickhouse/responses.ts';
 import { createTotalsStore } from './clickhouse/totals.ts';
 import { createExportFiles } from './files.ts';
+import { firstContact } from './first-contact.ts';
 import { createFindings } from './findings.ts';
 import { createAiFindingRows } from './postgres/ai-findings.ts';
 import { createPostgres } from './postgres/client.ts';
@@ -55,10 +56,14 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   // Live streams read a lot when many clients come back at once: ingest must not wait behind them.
   const liveRedis = createSharedRedis(urls.redis, log);
   const redises = [intakeRedis, streamRedis, liveRedis, sharedRedis, listeningRedis];
-  await Promise.all(redises.map((redis) => redis.connect()));
+  // One of each first: what keeps it from being used keeps the others, and is told once.
+  await firstContact.redis(intakeRedis, 'REDIS_URL', urls.redis);
+  await firstContact.redis(sharedRedis, 'REDIS_JOBS_URL', urls.redisJobs);
+  await Promise.all([streamRedis, liveRedis, listeningRedis].map((redis) => redis.connect()));
   await checkIntake(streamRedis, { shards: settings.intakeShards, mayLose: settings.intakeMayLose ?? false, log });
   const sql = createPostgres(urls.postgres, { log });
   const clickhouse = createClickHouse({ urls: urls.clickhouse, log });
+  await Promise.all([firstContact.postgres(sql, urls.postgres), firstContact.clickhouse(clickhouse, urls.clickhouse)]);
   const placement = settings.clickhouseCluster === undefined ? {} : { cluster: settings.clickhouseCluster };
   await Promise.all([migratePostgres(sql, log), migrateClickHouse(clickhouse, placement)]);
   const shards = createShards(settings.intakeShards);

@@ -240,6 +240,8 @@ test('an unusable DATA_DIR and a missing Redis are told in one line', async () =
   writeFileSync(file, '');
   const isOneLine = (part: string) => (error: unknown) => error instanceof StartError && error.message.includes(part) && !error.message.includes('\n');
   await assert.rejects(start(join(file, 'data'), ['redis']), isOneLine('DATA_DIR'));
+  // A parent that is there and refuses with ENOENT, as a mount does that is away.
+  if (existsSync('/proc/self')) await assert.rejects(start('/proc/nowhere/data', ['redis']), isOneLine('DATA_DIR'));
   await assert.rejects(start(newDataDir(), ['redis'], { PATH: '/nonexistent' }), isOneLine('install redis-server'));
 });
 

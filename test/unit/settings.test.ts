@@ -19,6 +19,11 @@ describe('settings', () => {
       assert.throws(() => readSettings({ [name]: value }), (error) => error instanceof SettingsError && error.message.includes(name), name);
   });
 
+  it('say which roles there are, and take all of them by one word', () => {
+    assert.throws(() => readSettings({ ROLES: 'http,cook' }), /ROLES: must be one of all, http, ingest, jobs/);
+    for (const named of ['all', 'http,all', 'http, ingest,jobs']) assert.deepEqual(readSettings({ ROLES: named }).roles, ['http', 'ingest', 'jobs']);
+  });
+
   it('of an S3-compatible storage are given together', () => {
     const [bucket, keys] = [{ UPLOAD_S3_BUCKET: 'files' }, { UPLOAD_S3_ACCESS_KEY_ID: 'a', UPLOAD_S3_SECRET_ACCESS_KEY: 'b' }];
     assert.deepEqual(readSettings({ ...bucket, ...keys }).uploadBucket, { bucket: 'files', endpoint: undefined, region: 'us-east-1', prefix: 'uploads/', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } });

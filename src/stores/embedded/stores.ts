@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, mkdirSync, realpathSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Log } from '../../log.ts';
 import type { SupervisedChild } from './child-process.ts';
 import { startClickhouse } from './clickhouse.ts';
@@ -99,12 +99,19 @@ function urls(children: ReadonlyMap<StoreName, { url: string }>): Omit<EmbeddedS
 function openDataDir(path: string): string {
   const dataDir = resolve(path);
   try {
-    if (!existsSync(dataDir)) mkdirSync(dataDir, { recursive: true, mode: 0o711 });
+    makeFolder(dataDir);
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
     return realpathSync(dataDir);
   } catch (error) {
     throw new StartError(`DATA_DIR ${dataDir} cannot be read and written: ${reasonOf(error)}`, { cause: error });
   }
+}
+
+/** Each by itself: where a parent refuses with ENOENT, as mounts do that are away, Node's own way of making parents never ends. */
+function makeFolder(path: string): void {
+  const missing: string[] = [];
+  for (let place = path; !existsSync(place); place = dirname(place)) missing.unshift(place);
+  for (const place of missing) mkdirSync(place, { mode: 0o711 });
 }
 
 function openStoreDir(dir: string, mode: number): string {

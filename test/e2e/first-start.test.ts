@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { createServer, type AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { createClient } from '../support/client.ts';
+import { freshDatabase } from '../support/people-server.ts';
+import { runToExit, sharedStoreUrls, startService, type RunningService } from '../support/service.ts';
+
+const nobodyYet = { ADMIN_PASSWORD: '', ADMIN_EMAIL: 'first@example.org' };
+
+describe('the first ADMIN of an installation', () => {
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+  before(async () => {
+    database = await freshDatabase();
+  });
+  after(() => database.drop());
+
+  /** Starts for so long as `use` takes. */
+  const during = async <T>(env: Record<string, string>, use: (service: RunningService) => Promise<T>): Promise<T> => {
+    const service = await startService({ env: { DATABASE_URL: database.url, ...env } });
+    return use(service).finally(() => service.stop());
+  };
+  const printedPassword = ({ printed }: RunningService) => /first ADMIN {3}first@example\.org {2}password: (\S+) /.exec(printed())?.[1];
+  const signIn = (service: RunningService, password: string) => createClient(service).call('POST', '/auth/login', { body: { email: 'first@example.org', password } });
+
+  it('is told with its password by the start that succeeds, though one before it found its port taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    const port = (await new Promise<AddressInfo>((resolve) => other.once('listening', () => resolve(other.address() as AddressInfo)))).port;
+    const { code, said } = await runToExit({ env: { ...sharedStoreUrls(), ...nobodyYet, DATABASE_URL: database.url, PORT: String(port) } });
+    other.close();
+    assert.equal(code, 1);
+    assert.match(said, /cannot listen on/);
+    await during(nobodyYet, async (service) => {
+      assert.equal((await signIn(service, printedPassword(service) ?? '')).status, 200, service.printed());
+    });
+  });
+
+  it('is not made or told again by later starts', async () => {
+    await during({ ...nobodyYet, ADMIN_PASSWORD: 'another good password' }, async (service) => {
+      assert.equal(printedPassword(service), undefined);
+      assert.equal((await signIn(service, 'another good password')).status, 401);
+    });
+  });
+
+  it('is given a new password by ADMIN_RESET, which ends the sessions and stands in the audit', async () => {
+    const password = 'a password that is remembered';
+    await database.sql`UPDATE users SET role = 'VIEWER', is_disabled = true`;
+    await during({ ...nobodyYet, ADMIN_PASSWORD: password, ADMIN_RESET: 'true' }, async (service) => {
+      const { status, body } = await signIn(service, password);
+      assert.deepEqual([status, body.data?.user.role], [200, 'ADMIN']);
+      const audit = await createClient(service, body.data.accessToken).get('/audit?action=user.changed');
+      assert.deepEqual(audit[0].details, { by: 'ADMIN_RESET' });
+      assert.match(service.logs(), /ADMIN_RESET has given/);
+    });
+    await during({ ...nobodyYet, ADMIN_EMAIL: 'second@example.org', ADMIN_RESET: 'true' }, async ({ printed }) => {
+      assert.match(printed(), /first ADMIN {3}second@example\.org {2}password: \S+ /);
+    });
+    assert.deepEqual((await database.sql`SELECT email, role FROM users ORDER BY email`).map(({ email, role }) => `${email} ${role}`), ['first@example.org ADMIN', 'second@example.org ADMIN']);
+  });
+});

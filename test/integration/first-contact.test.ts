@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { createLog } from '../../src/log.ts';
+import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { StartError } from '../../src/stores/embedded/stores.ts';
+import { firstContact } from '../../src/stores/first-contact.ts';
+import { createPostgres } from '../../src/stores/postgres/client.ts';
+import { createSharedRedis } from '../../src/stores/redis/clients.ts';
+import { runToExit, sharedStoreUrls } from '../support/service.ts';
+import { sharedStores, type SharedStores } from '../support/stores.ts';
+
+const nobody = '127.0.0.1:1';
+const log = createLog('silent');
+
+/** What the operator reads must be enough to mend it. */
+describe('a store that cannot be used when the service starts is told with its setting, its place, the reason, and no password', () => {
+  let stores: SharedStores;
+  before(async () => {
+    stores = await sharedStores();
+  });
+
+  const changed = (url: string, change: (url: URL) => void): string => {
+    const found = new URL(url);
+    change(found);
+    return found.href;
+  };
+  const isTold = (expected: RegExp) => (error: unknown) => {
+    assert.ok(error instanceof StartError);
+    assert.match(error.message, expected);
+    assert.doesNotMatch(error.message, /hidden|\n/);
+    return true;
+  };
+  const meetRedis = async (url: string) => {
+    const redis = createSharedRedis(url, log);
+    await firstContact.redis(redis, 'REDIS_URL', url).finally(() => redis.disconnect());
+  };
+  const meetPostgres = async (url: string) => {
+    const sql = createPostgres(url, { log });
+    await firstContact.postgres(sql, url).finally(() => sql.end({ timeout: 0 }));
+  };
+  const meetClickHouse = async (url: string) => {
+    const clickhouse = createClickHouse({ urls: [url], log });
+    await firstContact.clickhouse(clickhouse, [url]).finally(() => clickhouse.close());
+  };
+
+  it('Redis', async () => {
+    await meetRedis(stores.redisUrl);
+    await assert.rejects(meetRedis(`redis://:hidden@${nobody}`), isTold(/the server of REDIS_URL \(127\.0\.0\.1:1\) cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1$/));
+    await assert.rejects(meetRedis(changed(stores.redisUrl, (url) => (url.password = 'hidden'))), isTold(/REDIS_URL \(127\.0\.0\.1:\d+\) cannot be used: WRONGPASS/));
+  });
+
+  it('PostgreSQL', async () => {
+    await meetPostgres(stores.databaseUrl);
+    await assert.rejects(meetPostgres(`postgres://survey:hidden@${nobody}/survey`), isTold(/the server of DATABASE_URL \(127\.0\.0\.1:1\/survey\) cannot be used: connect ECONNREFUSED/));
+    await assert.rejects(meetPostgres(changed(stores.databaseUrl, (url) => (url.password = 'hidden'))), isTold(/DATABASE_URL \(.*\) cannot be used: password authentication failed/));
+    await assert.rejects(meetPostgres(changed(stores.databaseUrl, (url) => (url.pathname = '/nowhere'))), isTold(/DATABASE_URL \(.*\/nowhere\) cannot be used: database "nowhere" does not exist/));
+  });
+
+  it('ClickHouse', async () => {
+    await meetClickHouse(stores.clickhouseUrl);
+    await assert.rejects(meetClickHouse(`http://survey:hidden@${nobody}/survey`), isTold(/the server of CLICKHOUSE_URL \(127\.0\.0\.1:1\/survey\) cannot be used: connect ECONNREFUSED/));
+    await assert.rejects(meetClickHouse(changed(stores.clickhouseUrl, (url) => (url.password = 'hidden'))), isTold(/CLICKHOUSE_URL \(.*\) cannot be used: .*password is incorrect/));
+  });
+
+  it('and ends the start with that line', async () => {
+    const starts = Object.entries({ REDIS_JOBS_URL: `redis://${nobody}`, DATABASE_URL: `postgres://${nobody}/survey`, CLICKHOUSE_URL: `http://${nobody}` });
+    await Promise.all(
+      starts.map(async ([name, url]) => {
+        const { code, said } = await runToExit({ env: { ...sharedStoreUrls(), [name]: url, LOG_LEVEL: 'silent' } });
+        assert.equal(code, 1);
+        assert.match(said, new RegExp(`^survey-service cannot start: the server of ${name} \\(127\\.0\\.0\\.1:1.*\\) cannot be used: connect ECONNREFUSED 127\\.0\\.0\\.1:1\n$`));
+      }),
+    );
+  });
+});
