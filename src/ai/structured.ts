@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { z } from 'zod';
+import { announced, endOf, equalCall } from './equal-calls.ts';
 import { thinkingTokens } from './models.ts';
 import { withOwnSignal } from './own-signal.ts';
 import { UnfitReply, type Completion, type CompletionRequest, type ModelTier, type Provider, type Turn } from './provider.ts';
@@ -38,7 +39,7 @@ export interface AskAhead {
   heard?: (text: string) => void;
 }
 
-/** Asks a provider for a value, unless the same was asked a short while ago. Only replies that fit are kept. The calls that it took are written down. */
+/** Asks a provider for a value, unless the same was asked a short while ago, or is being asked by this process. Only replies that fit are kept. The calls that it took are written down. */
 export async function ask<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<Asked<T>> {
   const { noted, ...asked } = await askAhead(provider, task, { signal });
   await noted;
@@ -51,11 +52,21 @@ export async function askAhead<T>(provider: Provider, task: Task<T>, { signal, .
   const anew = () => withOwnSignal(signal, (own) => askAnew(provider, task, { signal: own, ...ahead }));
   if (!kept) return (await anew()).asked;
   const key = createHash('sha256').update(JSON.stringify([provider.name, provider.models[task.tier], task.name, task.version, task.system, task.data])).digest('base64url');
-  const known = await kept.get(key);
-  const read = known === undefined ? undefined : readReply(known, task);
-  if (read && 'value' in read) return { value: read.value, model: provider.models[task.tier], inputTokens: 0, outputTokens: 0, noted: Promise.resolve() };
-  const { asked, text } = await anew();
-  return { ...asked, noted: Promise.all([asked.noted, kept.set(key, text)]) };
+  for (;;) {
+    const known = await kept.get(key);
+    const read = known === undefined ? undefined : readReply(known, task);
+    if (read && 'value' in read) return { value: read.value, model: provider.models[task.tier], inputTokens: 0, outputTokens: 0, noted: Promise.resolve() };
+    const other = equalCall(kept, key);
+    if (!other) break;
+    await endOf(other, signal);
+  }
+  const call = async () => {
+    const { asked, text } = await anew();
+    const isKept = kept.set(key, text);
+    return { ...asked, noted: Promise.all([asked.noted, isKept]), isKept };
+  };
+  const { isKept: _, ...asked } = await announced(kept, key, { call, isKept: (given) => given.isKept });
+  return asked;
 }
 
 /** A reply that does not fit is sent back once with what is wrong; then it is AI_PROVIDER_ERROR. Calls that came to nothing are written down before that is said. */

@@ -1,0 +1,38 @@
+import { Problem, type ProblemCode } from '../errors.ts';
+import { withOwnSignal } from './own-signal.ts';
+import type { KeptReplies } from './provider.ts';
+
+/** What is not the caller's own affair, so that others would meet it too. */
+const shared: readonly ProblemCode[] = ['AI_KEY_INVALID', 'AI_MODEL_UNAVAILABLE', 'AI_PROVIDER_ERROR', 'AI_RATE_LIMITED'];
+
+const underWay = new WeakMap<KeptReplies, Map<string, Promise<unknown>>>();
+
+const callsOf = (kept: KeptReplies): Map<string, Promise<unknown>> => {
+  const known = underWay.get(kept) ?? new Map<string, Promise<unknown>>();
+  underWay.set(kept, known);
+  return known;
+};
+
+/** Makes a call that others of this process, who ask for the same meanwhile, wait for: until `isKept` has what it gives. */
+export async function announced<T>(kept: KeptReplies, key: string, { call, isKept }: { call: () => Promise<T>; isKept: (given: T) => Promise<unknown> }): Promise<T> {
+  const calls = callsOf(kept);
+  const given = call();
+  const ended = given.then(isKept);
+  calls.set(key, ended);
+  ended.catch(() => undefined).finally(() => calls.delete(key));
+  return given;
+}
+
+/** The equal call that is under way; to be asked for in the same turn in which one is announced. */
+export const equalCall = (kept: KeptReplies, key: string): Promise<unknown> | undefined => callsOf(kept).get(key);
+
+/** Resolves when another's call has ended. Fails as it does where the provider is at fault. */
+export function endOf(other: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  return withOwnSignal(signal, async (own) => {
+    own.throwIfAborted();
+    const aborted = new Promise<never>((_, reject) => own.addEventListener('abort', () => reject(own.reason), { once: true }));
+    await Promise.race([aborted, other.catch((error: unknown) => {
+      if (error instanceof Problem && shared.includes(error.code)) throw error;
+    })]);
+  });
+}
