@@ -133,7 +133,7 @@ function assertNames(params: Readonly<Record<string, string>>): void {
 }
 
 const noQuery = z.strictObject({});
-/** Many clients send `{}` with every POST, also where nothing is to be said. */
+/** Many clients send `{}` with every POST, also where nothing is to be said, and call it what they like. */
 const noFields = z.strictObject({});
 
 function parseQuery(schema: z.ZodType, query: string): unknown {
@@ -161,7 +161,7 @@ async function readBody(arrival: Arrival): Promise<{ body: unknown; rawBody: Buf
   const bytes = await arrival.body.whole();
   if (isRaw) return { body: undefined, rawBody: bytes };
   if (isBare && bytes.length === 0) return { body: route.body ? check(route.body, {}) : undefined, rawBody: bytes };
-  if (isBare) assertJsonType(arrival.headers.get('content-type'), arrival.headers.get('content-encoding'));
+  if (isBare && route.body) assertJsonType(arrival.headers.get('content-type'), arrival.headers.get('content-encoding'));
   const value = parseJson(bytes);
   assertPlainNumbers(value);
   const body = check(route.body ?? noFields, value);
