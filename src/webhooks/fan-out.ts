@@ -57,7 +57,10 @@ export function createFanOut({ webhooks, deliveries, metrics, hint, now, newId, 
     const told = rowsFor(occurrences, listeners, { nowMs: now(), newId });
     if (told.length === 0) return;
     const written = await bounded(told, listeners);
-    await deliveries.add(written);
+    await deliveries.add(written).catch((error: unknown) => {
+      room.doubt(new Set(written.map(({ webhookId }) => webhookId)));
+      throw error;
+    });
     const rows = written.filter((row) => row.overflowOf === undefined);
     if (rows.length < written.length) metrics.webhookOverflowed(written.length - rows.length);
     const nowMs = now();

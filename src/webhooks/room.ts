@@ -36,6 +36,10 @@ export function createRoom({ waiting, monotonicMs = () => performance.now() }: R
   };
 
   return {
+    /** What was to be added may not have been: their lines are counted again before anything is said of them. */
+    doubt(webhookIds: Iterable<string>): void {
+      for (const webhookId of webhookIds) lineOf(webhookId).countedAtMs = Number.NEGATIVE_INFINITY;
+    },
     /** How many of the wanted fit, for each endpoint; they count as added. */
     async take(wishes: readonly Wish[]): Promise<ReadonlyMap<string, number>> {
       const stale = wishes.filter(isStale).map(({ webhookId }) => webhookId);

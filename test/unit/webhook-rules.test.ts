@@ -205,6 +205,27 @@ describe('fan-out of stored responses', () => {
     assert.equal(added.length, 2);
   });
 
+  it('takes nothing for waiting that could not be written', async () => {
+    const written: NewDelivery[] = [];
+    let tries = 0;
+    const fanOut = createFanOut({
+      webhooks: { listeners: async () => [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting: 12_000 }] },
+      deliveries: {
+        add: async (rows) => {
+          tries += 1;
+          if (tries < 4) throw new Error('the disk is full');
+          written.push(...rows);
+        },
+        markDeleted: async () => undefined, waiting: async (ids) => new Map(ids.map((id) => [id, written.length])),
+      },
+      metrics: { webhookOverflowed: () => assert.fail('there is room') }, hint: () => undefined, now: () => startMs, newId, log: { warn: () => undefined },
+    });
+    const entries = [{ id: '5-0', surveyIds: [surveyId], rows: Buffer.from(Array.from({ length: 3000 }, () => encode({})).join('\n')) }];
+    for (let attempt = 0; attempt < 3; attempt += 1) await assert.rejects(fanOut.committed(entries), /disk/);
+    await fanOut.committed(entries);
+    assert.deepEqual([written.length, written.filter((row) => row.overflowOf !== undefined).length], [6000, 0]);
+  });
+
   it('notes as not sent what comes while as many deliveries wait as may, and wakes nobody for it', async () => {
     const listeners = [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting: 10 }];
     const lines = Array.from({ length: 4 }, () => encode({}));
