@@ -35,7 +35,7 @@ export function createBuriedLetters({ stream, shards }: BuriedLettersDeps) {
     }
   };
   return {
-    of: (surveyId: string): Promise<BuriedLetter[]> => lyingIn(shards.of(surveyId), (row) => row.surveyId === surveyId),
+    of: (surveyId: string): Promise<BuriedLetter[]> => lyingIn(shards.of(surveyId), (row) => row.surveyId === surveyId, beginningOf(surveyId)),
     /** Those of one response. */
     ofResponse: (surveyId: string, responseId: string): Promise<BuriedLetter[]> => lyingIn(shards.of(surveyId), () => true, beginningOf(surveyId, responseId)),
     /** Those of all surveys that are wanted: whoever asks for many surveys reads them once. */
