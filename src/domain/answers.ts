@@ -73,8 +73,8 @@ function uploadIds(answers: readonly unknown[], questions: ReadonlySet<string>):
 }
 
 /**
- * Checks a submission's answers and encodes them; every problem is reported with its path (`answers.3.numberValue`). Written by hand
- * because it runs for every response.
+ * Checks a submission's answers and encodes them; every problem is reported with its path (`answers.3.numberValue`). A required question
+ * that is not answered has no place among the answers: its path ends in its id. Written by hand because it runs for every response.
  */
 export function checkAnswers(compiled: CompiledSurvey, given: unknown, { isComplete, uploads, previous }: CheckOptions): Checked {
   const findings: Finding[] = [];
@@ -95,7 +95,7 @@ export function checkAnswers(compiled: CompiledSurvey, given: unknown, { isCompl
   if (isComplete && findings.length < findingsAtMost && Array.isArray(given))
     for (const item of compiled.required) {
       const message = reported?.has(item) ? undefined : missingMessage(item, row, answers[item.place] !== undefined);
-      if (message !== undefined) findings.push({ path: 'answers', message });
+      if (message !== undefined) findings.push({ path: `answers.${answers[item.place]?.[0]?.index ?? item.question.id}`, message });
     }
   return findings.length > 0 ? { ok: false, findings } : { ok: true, row };
 }

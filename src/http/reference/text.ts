@@ -89,7 +89,7 @@ const answerTexts: Readonly<Record<QuestionTypeName, string>> = {
 };
 
 const questionNotes = [
-  'A required MATRIX must have an answer in every row, and a required SHORT_TEXT or LONG_TEXT more than white space; any other required question must have an answer.',
+  'A required MATRIX must have an answer in every row, and a required SHORT_TEXT or LONG_TEXT more than white space; any other required question must have an answer. A problem with one has the path of the first answer to it (`answers.3`), or where there is none `answers.` and the question’s id.',
   'A SHORT_TEXT or LONG_TEXT of white space alone is no answer: the question counts as skipped, and in a response that is continued an earlier answer to it is taken back.',
   '`pattern` (RE2 syntax) must match the whole text.',
   'A scale whose `step` does not divide it ends at its last step: 0 to 10 in steps of 3 ends at 9.',

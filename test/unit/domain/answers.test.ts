@@ -28,8 +28,9 @@ describe('checking answers', () => {
       'not an answer',
       { questionId: of('YES_NO').id },
     ]);
-    assert.deepEqual(pathsOf(checked).sort(), ['answers', 'answers.0.numberValue', 'answers.1.questionId', 'answers.2.rank', 'answers.3.colour', 'answers.4', 'answers.5']);
-    assert.ok(!checked.ok && checked.findings.some(({ path, message }) => path === 'answers' && message.includes(of('MATRIX').id) && message.includes(of('MATRIX').text)));
+    const missing = required.filter((type) => !['NPS', 'DROPDOWN', 'CHECKBOXES', 'YES_NO'].includes(type)).map((type) => `answers.${of(type).id}`);
+    assert.deepEqual(pathsOf(checked).sort(), ['answers.0.numberValue', 'answers.1.questionId', 'answers.2.rank', 'answers.3.colour', 'answers.4', 'answers.5', ...missing].sort());
+    assert.ok(!checked.ok && checked.findings.some(({ path, message }) => path === `answers.${of('MATRIX').id}` && message.includes(of('MATRIX').id) && message.includes(of('MATRIX').text)));
   });
 
   it('does not call a question unknown or missing because its answer is misshaped', () => {
@@ -37,8 +38,7 @@ describe('checking answers', () => {
     const rest = required.filter((type) => type !== 'NPS').map((type) => of(type).id);
     const checked = check([{ questionId: of('NPS').id, numberValue: '7' }]);
     assert.ok(!checked.ok);
-    assert.deepEqual(checked.findings.filter(({ path }) => path === 'answers').map(({ message }) => rest.find((id) => message.includes(id))), rest);
-    assert.deepEqual(pathsOf(checked).filter((path) => path !== 'answers'), ['answers.0.numberValue']);
+    assert.deepEqual(pathsOf(checked), ['answers.0.numberValue', ...rest.map((id) => `answers.${id}`)]);
   });
 
   it('asks for every row of a required grid and for more than white space in a required text, all at once', () => {
@@ -60,6 +60,7 @@ describe('checking answers', () => {
     assert.deepEqual(checked.findings.map(({ message }) => message), [
       `question ${grid.id} is required, in every row: Grid`, `question ${several.id} is required, in every row: Several`, `question ${wording.id} is required, and white space is no answer: Words`,
     ]);
+    assert.deepEqual(pathsOf(checked), ['answers.0', 'answers.1', 'answers.2'], 'what is not enough is where it begins');
     const saved = say(some, { isComplete: false });
     assert.ok(saved.ok && !say([], { previous: saved.row }).ok, 'what was saved is not enough either');
     assert.ok(say([mark(grid, 0), mark(grid, 1), mark(several, 0), mark(several, 1), { questionId: wording.id, textValue: ' a ' }], { previous: saved.row }).ok);
