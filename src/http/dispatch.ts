@@ -5,6 +5,7 @@ import type { Survey } from '../domain/survey.ts';
 import { isId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { vanishedOwner } from '../stores/postgres/vanished.ts';
 import { isRedisAway } from '../stores/redis/away.ts';
 import { assertJsonType, assertPlainNumbers, parseJson, type IncomingBody, type IncomingStream } from './body.ts';
 import { limitKeyOf } from './client-address.ts';
@@ -205,6 +206,8 @@ export function asProblem(error: unknown, log: Log, call: { requestId: string; r
     log.warn({ err: error, ...call }, 'Redis did not serve a call');
     return unavailable('The service cannot reach what it needs for this right now', 2, error);
   }
+  const vanished = vanishedOwner(error);
+  if (vanished) return vanished === 'caller' ? new Problem('UNAUTHORIZED', 'The user is gone') : notFound('user');
   log.error({ err: error, ...call }, 'a handler failed');
   return new Problem('INTERNAL_ERROR');
 }

@@ -19,6 +19,7 @@ const api: Route[] = [
   route({ ...common, method: 'DELETE', path: '/things/{id}', access: { kind: 'admin' }, handle: async ({ principal }) => ok(principal.userId) }),
   route({ ...common, method: 'GET', path: '/edited', access: { kind: 'editor' }, handle: async () => ok(null) }),
   route({ ...common, method: 'GET', path: '/broken', handle: async () => { throw new Error('a query that must not be shown'); } }),
+  ...['ai_jobs_owner_id', 'survey_members_user_id', 'things_colour'].map((name) => route({ ...common, method: 'GET', path: `/broken/${name}`, handle: async () => { throw Object.assign(new Error('violates a key'), { code: '23503', constraint_name: `${name}_fkey` }); } })),
 ];
 const root: Route[] = [route({ ...common, method: 'GET', path: '/well', limit: 'none', bearsAnyQuery: true, handle: async () => ok('well') })];
 
@@ -186,6 +187,11 @@ describe('the server', () => {
   it('says nothing of what went wrong inside', async () => {
     const { status, body } = await call('GET', '/api/v1/broken');
     assert.deepEqual([status, body.code, body.message, body.details], [500, 'INTERNAL_ERROR', 'The service made a mistake', undefined]);
+  });
+
+  it('takes a row whose owner was deleted meanwhile for a call of nobody, and one about somebody who was for one about nobody', async () => {
+    const codeOf = async (name: string) => (await call('GET', `/api/v1/broken/${name}`)).body.code;
+    assert.deepEqual([await codeOf('ai_jobs_owner_id'), await codeOf('survey_members_user_id'), await codeOf('things_colour')], ['UNAUTHORIZED', 'NOT_FOUND', 'INTERNAL_ERROR']);
   });
 
   it('answers HEAD as GET without the body', async () => {
