@@ -130,6 +130,8 @@ export interface TypeStatistic {
   minValue: number | null;
   maxValue: number | null;
   distribution: Record<string, number | Record<string, number>>;
+  /** Answers whose key (a day, a domain, a media type) is not in the distribution, which holds the most frequent; missing where there are none. */
+  otherAnswers?: number;
   nps?: { promoters: number; passives: number; detractors: number; score: number | null };
   topBox?: ScaleBox;
   bottomBox?: ScaleBox;

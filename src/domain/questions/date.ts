@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { QuestionType } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
-import { countsByKey, createTextType } from './text.ts';
+import { keyedCounts, createTextType } from './text.ts';
 import { isCalendarDay } from './text-checks.ts';
 
 const day = z.string().refine(isCalendarDay, 'must be a day of the years 1 to 9999, YYYY-MM-DD');
@@ -19,10 +19,13 @@ export const date: QuestionType = createTextType({
     if (typeof min === 'string' && text < min) return `must not be before ${min}`;
     return typeof max === 'string' && text > max ? `must not be after ${max}` : undefined;
   },
-  statistic: (_question, results) => ({ ...blankStatistic(), distribution: sortedByKey(countsByKey(results)) }),
+  statistic(_question, results, base) {
+    const counted = keyedCounts(results, base);
+    return { ...blankStatistic(), ...counted, distribution: sortedByKey(counted.distribution) };
+  },
   noDimension: 'is a date, which has no categories',
 });
 
-function sortedByKey(counts: Record<string, number>): Record<string, number> {
+function sortedByKey<T>(counts: Readonly<Record<string, T>>): Record<string, T> {
   return Object.fromEntries(Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

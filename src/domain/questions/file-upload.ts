@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { QuestionType } from './contract.ts';
 import { slotAt, textSlotAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
-import { countsByKey } from './text.ts';
+import { keyedCounts } from './text.ts';
 import { onlyAnswer, refuseStrays } from './text-checks.ts';
 
 const largest = 25 * 1024 * 1024;
@@ -29,7 +29,7 @@ export const fileUpload: QuestionType = {
   },
   write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ textValue: (row.texts[textSlotAt(question)] ?? '').split(' ')[0] ?? '' }]),
   countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'text', slot: textSlotAt(question), presence: slotAt(question), by: 'mediaType' }] }),
-  statistic: (_question, results) => ({ ...blankStatistic(), distribution: countsByKey(results) }),
+  statistic: (_question, results, base) => ({ ...blankStatistic(), ...keyedCounts(results, base) }),
   dimension: () => 'is a file, which has no categories',
   chart: 'bars',
   exportColumns: (question) => [{ key: '', label: '', cell: { kind: 'text', presence: slotAt(question), slot: textSlotAt(question), form: 'upload' } }],

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 import { z } from 'zod';
-import type { ChartKind, CountResult, QuestionType, TextForm, TextKey } from './contract.ts';
+import type { ChartKind, CountResult, QuestionType, TextForm, TextKey, TypeStatistic } from './contract.ts';
 import { slotAt, textSlotAt } from './columns.ts';
 import { blankStatistic } from './numbers.ts';
 import { isPlainText, onlyAnswer, refuseStrays, type Fields } from './text-checks.ts';
@@ -63,6 +63,13 @@ function otherWords(result: CountResult | undefined): { words: number; count: nu
 
 export const countsByKey = (results: readonly CountResult[]): Record<string, number> =>
   Object.fromEntries(textCounts(results[0]).map(({ key, count }) => [key, count]));
+
+/** Counts by key, and how many of the `base` who answered gave one that is not among them, as only the most frequent keys are counted one by one. */
+export function keyedCounts(results: readonly CountResult[], base: number): Pick<TypeStatistic, 'distribution' | 'otherAnswers'> {
+  const counted = textCounts(results[0]);
+  const otherAnswers = base - counted.reduce((sum, { count }) => sum + count, 0);
+  return { distribution: countsByKey(results), ...(counted.length > 0 && otherAnswers > 0 && { otherAnswers }) };
+}
 
 const patterns = new Map<string, RE2JS>();
 /** Each may hold some megabytes of what it has learned about texts. */

@@ -68,7 +68,7 @@ export function tableOf(summary: QuestionSummary, words: TableWords = english): 
     return { ...base, heading: 'Answer', timeline, lines: [{ label: '', cells: shown.map(({ label, count }) => cellOf(label, count, answered)) }] };
   }
   const cells = entries.flatMap(([key, count]) => (typeof count === 'number' ? [cellOf(answerLabel(question, key, words.Other), count, answered)] : []));
-  return { ...base, heading: 'Answer', lines: [{ label: '', cells: withRest(cells, words, answered) }] };
+  return { ...base, heading: 'Answer', lines: [{ label: '', cells: withRest(cells, words, { answered, beyond: statistic.otherAnswers ?? 0 }) }] };
 }
 
 /** Values of options may look like days and are none. */
@@ -88,11 +88,11 @@ function wordCells({ topWords = [], otherWords }: QuestionSummary['statistic'], 
 }
 
 /** The most frequent there is room for, in their order, and the others together. */
-function withRest(cells: readonly TableCell[], words: TableWords, answered: number): TableCell[] {
+function withRest(cells: readonly TableCell[], words: TableWords, { answered, beyond }: { answered: number; /** Not among the cells. */ beyond: number }): TableCell[] {
   if (cells.length <= keysShown) return [...cells];
   const frequent = new Set([...cells].sort((a, b) => b.count - a.count).slice(0, keysShown));
   const rest = cells.filter((cell) => !frequent.has(cell));
-  return [...cells.filter((cell) => frequent.has(cell)), { ...cellOf(restLabel(words, rest.length), rest.reduce((sum, { count }) => sum + count, 0), answered), isRest: true }];
+  return [...cells.filter((cell) => frequent.has(cell)), { ...cellOf(restLabel(words, rest.length), rest.reduce((sum, { count }) => sum + count, beyond), answered), isRest: true }];
 }
 
 /** Lines that name different keys (a hidden option shows only where it was chosen) get the same ones. `shared`: the base of all lines; without it each has its own. */

@@ -173,3 +173,16 @@ describe('the bins of a NUMBER', () => {
     assert.deepEqual(requestOf({ min: 0 }), { kind: 'number', slot: 0, presence: 0 });
   });
 });
+
+describe('answers that are counted by a key', () => {
+  it('are all in the figures, whichever keys are too many to be counted one by one', () => {
+    const texts = (...counts: [string, number][]): CountResult => ({ kind: 'text', counts: counts.map(([key, count]) => ({ key, count })) });
+    for (const type of ['DATE', 'EMAIL', 'FILE_UPLOAD'] as const) {
+      const { question } = one({ type, text: 'k' });
+      const { distribution, otherAnswers } = statisticOf(question, [texts(['b', 2], ['a', 1])], 7);
+      assert.deepEqual([distribution, otherAnswers], [{ a: 1, b: 2 }, 4], type);
+      assert.ok(!('otherAnswers' in statisticOf(question, [texts(['b', 2], ['a', 1])], 3)));
+      assert.ok(!('otherAnswers' in statisticOf(question, [texts()], 0)));
+    }
+  });
+});
