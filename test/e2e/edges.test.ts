@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { Redis } from 'ioredis';
+import { createLog } from '../../src/log.ts';
+import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
+import { createShards } from '../../src/stores/redis/shards.ts';
+import { aroundService } from '../support/around-service.ts';
+import type { Client } from '../support/client.ts';
+import { everyRoute } from '../support/every-route.ts';
+import { sharedStores } from '../support/stores.ts';
+
+const { api } = await everyRoute();
+const hourMs = 3_600_000;
+
+const pathOf = (reply: { body: any }): string | undefined => reply.body.details?.[0]?.path;
+
+describe('at the edges of what is taken', () => {
+  let admin: Client;
+  before(async () => void (await sharedStores()));
+  aroundService((served) => ({ admin } = served));
+
+  describe('texts of a survey', () => {
+    const tried = async (body: object, id?: string) => {
+      const reply = await (id === undefined ? admin.call('POST', '/surveys', { body }) : admin.call('PUT', `/surveys/${id}`, { body }));
+      return reply.status === 400 ? `refused: ${pathOf(reply)}` : reply.status;
+    };
+
+    it('have a title of 1 to 300 characters and a description of up to 5000, when it is made and when it is changed', async () => {
+      const { id } = await admin.create('/surveys', { title: 'Edges' });
+      assert.deepEqual([await tried({ title: '' }), await tried({ title: '' }, id)], ['refused: title', 'refused: title']);
+      for (const length of [1, 300]) assert.deepEqual([await tried({ title: 'x'.repeat(length) }), await tried({ title: 'x'.repeat(length) }, id)], [201, 200], `${length}`);
+      assert.deepEqual([await tried({ title: 'x'.repeat(301) }), await tried({ title: 'x'.repeat(301) }, id)], ['refused: title', 'refused: title']);
+      for (const length of [0, 5000]) assert.deepEqual([await tried({ title: 'x', description: 'y'.repeat(length) }), await tried({ description: 'y'.repeat(length) }, id)], [201, 200], `${length}`);
+      assert.deepEqual([await tried({ title: 'x', description: 'y'.repeat(5001) }), await tried({ description: 'y'.repeat(5001) }, id)], ['refused: description', 'refused: description']);
+      const { title, description } = await admin.get(`/surveys/${id}`);
+      assert.deepEqual([title.length, description.length], [300, 5000], 'nothing was cut, and nothing that was refused is kept');
+    });
+  });
+
+  describe('pages of lists', () => {
+    it('are of 1 to 100 items, of responses of up to 1000, and begin with 1, on every route that lists', async () => {
+      const { id: surveyId } = await admin.create('/surveys', { title: 'Listed', status: 'ACTIVE' });
+      const { id: hookId } = await admin.create('/webhooks', { url: 'https://93.184.216.34/', events: ['quota.reached'], surveyId });
+      const lists = api.filter(({ method, isPaged }) => method === 'GET' && isPaged === true);
+      assert.ok(lists.length >= 12, `${lists.length} lists`);
+      for (const { path } of lists) {
+        const filled = path.replace('{surveyId}', surveyId).replace('{id}', path.startsWith('/webhooks') ? hookId : surveyId);
+        const ask = async (query: string) => {
+          const reply = await admin.call('GET', `${filled}?${query}`);
+          return reply.status === 200 ? [reply.body.pagination.page, reply.body.pagination.limit] : `refused: ${pathOf(reply)}`;
+        };
+        const most = path.startsWith('/responses/') ? 1000 : 100;
+        assert.deepEqual(await ask(''), [1, 20], path);
+        assert.deepEqual([await ask('limit=0'), await ask('limit=1'), await ask(`limit=${most}`), await ask(`limit=${most + 1}`)], ['refused: limit', [1, 1], [1, most], 'refused: limit'], path);
+        assert.deepEqual([await ask('page=0'), await ask('page=1'), await ask('page=2')], ['refused: page', [1, 20], [2, 20]], path);
+      }
+      await admin.remove(`/webhooks/${hookId}`);
+    });
+  });
+
+  describe('an Idempotency-Key', () => {
+    const openSurvey = async (): Promise<string> => (await admin.create('/surveys', { title: 'Keys', status: 'ACTIVE' })).id;
+    const send = async (surveyId: string, key: string, metadata: object = {}) => {
+      const reply = await admin.submit(surveyId, { answers: [], metadata }, { 'idempotency-key': key });
+      return { status: reply.status, isReplay: reply.headers.get('idempotent-replayed') === 'true', responseId: reply.body.data?.responseId, path: pathOf(reply), reason: reply.body.details?.reason };
+    };
+
+    it('has 1 to 255 visible characters of ASCII, all of which count', async () => {
+      const surveyId = await openSurvey();
+      for (const key of ['!', '~'.repeat(255), `${'~'.repeat(254)}!`]) {
+        const [first, again] = [await send(surveyId, key), await send(surveyId, key)];
+        assert.deepEqual([first.status, first.isReplay, again.status, again.isReplay, again.responseId], [201, false, 201, true, first.responseId], key.slice(0, 5));
+      }
+      for (const key of ['', '~'.repeat(256), 'a b', 'a\tb', '\u0080', 'é']) {
+        const refused = await send(surveyId, key);
+        assert.deepEqual([refused.status, refused.path], [400, 'Idempotency-Key'], JSON.stringify(key.slice(0, 5)));
+      }
+      assert.equal((await admin.get(`/surveys/${surveyId}`)).responseCount, 3);
+    });
+
+    describe('that grows old', () => {
+      let redis: Redis;
+      before(async () => {
+        redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
+        await redis.connect();
+      });
+      after(async () => void (await redis.quit()));
+
+      /** As so much time does to what the intake remembers of a key. */
+      const age = async (surveyId: string, key: string, ms: number): Promise<void> => {
+        const name = `${createShards(2).of(surveyId).prefix}idem:${surveyId}:${key}`;
+        const leftMs = await redis.pttl(name);
+        assert.ok(leftMs > 0, 'it is remembered under this name, and not for ever');
+        await (leftMs > ms ? redis.pexpire(name, leftMs - ms) : redis.del(name));
+      };
+
+      it('gives the same reply just below 24 hours, and none of it is left after two days: then the key is new', async () => {
+        const [surveyId, key] = [await openSurvey(), randomUUID()];
+        const first = await send(surveyId, key);
+        await age(surveyId, key, 24 * hourMs - 1000);
+        assert.deepEqual(await send(surveyId, key), { ...first, isReplay: true });
+        assert.equal((await send(surveyId, key, { another: 'body' })).reason, 'IDEMPOTENCY_MISMATCH');
+        await age(surveyId, key, 24 * hourMs + 1000);
+        const second = await send(surveyId, key, { another: 'body' });
+        assert.deepEqual([second.status, second.isReplay], [201, false]);
+        assert.notEqual(second.responseId, first.responseId);
+        assert.equal((await admin.get(`/surveys/${surveyId}`)).responseCount, 2);
+      });
+    });
+  });
+});
