@@ -47,6 +47,30 @@ describe('the stream of a shard', () => {
     assert.deepEqual(await stream.state(shard), { length: 2, lag: 1, oldestMs: Number(ids[2]?.split('-')[0]) });
   });
 
+  it('is worked off also while the memory is full, since nothing else would make room', async () => {
+    const shard = freshShard();
+    const row = { n: '1', codes: '0', surveys: '', filled: '', rows: '["row"]' };
+    const [first, second] = [await redis.xadd(shard.stream, '*', ...Object.entries(row).flat()), await redis.xadd(shard.stream, '*', ...Object.entries(row).flat())];
+    assert.ok(first && second);
+    const [, before = ''] = await redis.config('GET', 'maxmemory') as string[];
+    await redis.config('SET', 'maxmemory', '1mb');
+    try {
+      await assert.rejects(redis.xadd(shard.stream, '*', ...Object.entries(row).flat()), /OOM/);
+      const owner = await stream.lease(shard, 'me', 10_000);
+      assert.ok(owner);
+      const manifest = { from: first, to: second, entries: 2, rows: 2, codeColumns: 0, digest: 'd', token: 't' };
+      assert.equal(await stream.begin(owner, manifest), true);
+      assert.equal(await stream.bury(owner, 't1', 'for this test', Buffer.from('["row"]')), true);
+      assert.equal(await stream.end(owner, manifest, second), true);
+      assert.deepEqual([await redis.xlen(shard.stream), await stream.deadLetterCount(shard), await stream.acknowledged(shard)], [1, 1, second]);
+      const [letter] = await stream.deadLetters(shard, { count: 1 });
+      assert.ok(letter);
+      await stream.release(owner);
+    } finally {
+      await redis.config('SET', 'maxmemory', before);
+    }
+  });
+
   it('refuses the writes of an owner whose lease has passed to another', async () => {
     const shard = freshShard();
     const first = await stream.lease(shard, 'first', 60_000);

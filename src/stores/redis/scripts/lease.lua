@@ -3,6 +3,8 @@
 local fenceName = ARGV[1] .. 'fence'
 local holder = redis.call('HMGET', KEYS[1], 'name', 'fence')
 if not holder[1] then
+  -- While the memory is full a script may only write what takes some after what takes none: see `settle.lua`.
+  redis.call('DEL', KEYS[1])
   local fence = redis.call('INCR', fenceName)
   redis.call('HSET', KEYS[1], 'name', ARGV[2], 'fence', fence)
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
