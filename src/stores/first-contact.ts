@@ -18,8 +18,21 @@ export const firstContact = {
   },
   postgres: (sql: Sql, url: string): Promise<void> => named('DATABASE_URL', [url], sql`SELECT 1`),
   clickhouse: (clickhouse: Pick<ClickHouse, 'select'>, urls: readonly string[]): Promise<void> =>
-    named('CLICKHOUSE_URL', urls, clickhouse.select('SELECT 1').catch((error: unknown) => Promise.reject(error instanceof Error && error.cause instanceof Error ? error.cause : error))),
+    named('CLICKHOUSE_URL', urls, clickhouse.select<[string]>('SELECT version()').then(
+      ([row]) => refuseOld(row?.[0] ?? ''),
+      (error: unknown) => Promise.reject(error instanceof Error && error.cause instanceof Error ? error.cause : error),
+    )),
 };
+
+/** From then on all tables of a statement can be read in one state, without which the counts of different questions need not belong together. */
+const leastClickHouse = [25, 6] as const;
+
+function refuseOld(version: string): void {
+  const [year, month] = version.split('.').map(Number);
+  if (year === undefined || month === undefined || Number.isNaN(year + month)) return;
+  const [leastYear, leastMonth] = leastClickHouse;
+  if (year < leastYear || (year === leastYear && month < leastMonth)) throw new Error(`it is ClickHouse ${version}, and ${leastClickHouse.join('.')} or newer is needed`);
+}
 
 async function named(setting: string, urls: readonly string[], contact: PromiseLike<unknown>): Promise<void> {
   try {

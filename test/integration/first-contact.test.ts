@@ -62,6 +62,13 @@ describe('a store that cannot be used when the service starts is told with its s
     await assert.rejects(meetClickHouse(changed(stores.clickhouseUrl, (url) => (url.password = 'hidden'))), isTold(/CLICKHOUSE_URL \(.*\) cannot be used: .*password is incorrect/));
   });
 
+  it('ClickHouse of an older version than statements can be sent to', async () => {
+    const meet = (version: string) => firstContact.clickhouse({ select: async <Row extends readonly unknown[]>() => [[version]] as unknown as Row[] }, [`http://survey:hidden@${nobody}/survey`]);
+    await assert.rejects(meet('24.8.14.39'), isTold(/^the server of CLICKHOUSE_URL \(127\.0\.0\.1:1\/survey\) cannot be used: it is ClickHouse 24\.8\.14\.39, and 25\.6 or newer is needed$/));
+    await assert.rejects(meet('25.5.1.1'), isTold(/25\.6 or newer/));
+    for (const version of ['25.6.1.1', '25.12.3.4', '26.1.1.1', 'of our own']) await meet(version);
+  });
+
   it('and ends the start with that line', async () => {
     const starts = Object.entries({ REDIS_JOBS_URL: `redis://${nobody}`, DATABASE_URL: `postgres://${nobody}/survey`, CLICKHOUSE_URL: `http://${nobody}` });
     await Promise.all(
