@@ -167,7 +167,7 @@ async function openStalledEvents({ port }: RunningService, token: string, survey
   let text = '';
   socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
   socket.on('error', () => undefined);
-  socket.write(`GET /api/v1/surveys/${surveyId}/live HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  socket.write(`GET /api/v1/surveys/${surveyId}/live?channels=responses HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`);
   await eventually(() => assert.match(text, /event: subscribed/));
   socket.pause();
   return {
