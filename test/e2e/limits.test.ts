@@ -5,9 +5,10 @@ import { createClient, type Client } from '../support/client.ts';
 import { callAtOnce, callOnce, type OneReply } from '../support/one-connection.ts';
 import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
 
-const byte = () => Math.floor(Math.random() * 250);
+const network = randomUUID().slice(0, 4);
+let people = 0;
 /** A client of the trusted proxy that nobody else is: the counters lie in a store that all tests share. */
-const somebody = () => ({ 'x-forwarded-for': `2001:db8:${byte()}:${byte()}::1` });
+const somebody = () => ({ 'x-forwarded-for': `2001:db8:${network}:${(people += 1)}::1` });
 
 describe('limits that nobody has set', () => {
   let service: RunningService;

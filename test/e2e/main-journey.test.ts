@@ -44,7 +44,8 @@ describe('surveys in, responses through, analytics out', () => {
     assert.deepEqual(Object.keys(of('NPS').distribution), ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10']);
     assert.deepEqual({ ...of('NPS').nps, score: Math.round(of('NPS').nps.score) }, { promoters: 4, passives: 4, detractors: 14, score: -45 });
     assert.deepEqual(of('MATRIX').distribution, { food: { good: 11, bad: 11 }, service: { good: 11, bad: 11 } });
-    assert.equal(of('RANKING').distribution.one[1] + of('RANKING').distribution.one[2] + of('RANKING').distribution.one[3], sent);
+    assert.deepEqual(of('RANKING').distribution, { one: { 1: 8, 2: 7, 3: 7 }, two: { 1: 7, 2: 8, 3: 7 }, three: { 1: 7, 2: 7, 3: 8 } });
+    assert.deepEqual(of('RANKING').averageRank, { one: 43 / 22, two: 2, three: 45 / 22 });
     assert.equal(of('SHORT_TEXT').averageValue, null);
     assert.deepEqual(of('LONG_TEXT').topWords.find((item: any) => item.word === 'day'), { word: 'day', count: 2 * sent });
     assert.deepEqual(of('EMAIL').distribution, { 'example.org': sent });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { newId } from '../../src/ids.ts';
 import { createAiStore } from '../../src/stores/postgres/ai.ts';
 import { createAiFindingRows } from '../../src/stores/postgres/ai-findings.ts';
 import { migratePostgres } from '../../src/stores/postgres/migrate.ts';
+import { eventually } from '../support/eventually.ts';
 import { analysedSurvey, ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
 
 const digest = Buffer.alloc(16);
@@ -47,9 +47,8 @@ describe('notes on batches of answers', () => {
       await store.saveNote(scope, { id: found.noteId ?? '', note: 'what they said' });
       await store.saveFindings(scope, newId(), [found]);
     }
-    const waiting = async (count: number) => {
-      while ((await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).count < count) await pause(5);
-    };
+    const waiting = (count: number) =>
+      eventually(async () => assert.ok((await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).count >= count), 30_000, 5);
     await sql`DELETE FROM migrations WHERE name = '082_ai_notes_in_order.sql'`;
     let others: Promise<unknown> = Promise.resolve();
     await sql.begin(async (tx) => {
@@ -95,7 +94,7 @@ describe('notes on batches of answers', () => {
       await tx`UPDATE surveys SET deleted_at = now() WHERE id = ${scope.surveyId}`;
       let isOver = false;
       saving = Promise.all([store.saveSummary(scope, newId(), { basis: 'b', summary: 's' }), store.saveFindings(scope, newId(), [foundIn(undefined, { sentiment: 'neutral' })])]).finally(() => (isOver = true));
-      while (!isOver && (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).count < 2) await pause(5);
+      await eventually(async () => assert.ok(isOver || (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).count >= 2), 30_000, 5);
       assert.equal(isOver, false);
     });
     await saving;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { newId } from '../../src/ids.ts';
 import { createAiStore } from '../../src/stores/postgres/ai.ts';
 import { createFewAtOnce } from '../../src/stores/postgres/few-at-once.ts';
+import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/people-server.ts';
 
 describe('reads of what analyses found, while somebody waits for them', () => {
@@ -22,7 +22,7 @@ describe('reads of what analyses found, while somebody waits for them', () => {
       await tx`LOCK TABLE ai_findings IN ACCESS EXCLUSIVE MODE`;
       reads = Array.from({ length: 24 }, (_, n) => (n % 2 ? results.themes(scope, 10) : results.sentiments(scope)));
       const held = async () => (await sql<{ count: number }[]>`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)[0]?.count ?? 0;
-      while ((await held()) < 2) await pause(5);
+      await eventually(async () => assert.ok((await held()) >= 2), 30_000, 5);
       // Others have the pool's other connections.
       assert.deepEqual((await Promise.all(Array.from({ length: 7 }, () => sql`SELECT 1 AS one`))).map(([row]) => row?.['one']), Array.from({ length: 7 }, () => 1));
       assert.equal(await held(), 2);

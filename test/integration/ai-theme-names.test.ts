@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import { newId } from '../../src/ids.ts';
 import { openKnownThemes } from '../../src/pipelines/ai/analysis/known-themes.ts';
 import { createAiStore, type SurveyJob } from '../../src/stores/postgres/ai.ts';
 import { createAiFindingRows } from '../../src/stores/postgres/ai-findings.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
+import { eventually } from '../support/eventually.ts';
 import { ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
 
 describe('the names of themes', () => {
@@ -44,7 +44,7 @@ describe('the names of themes', () => {
       let isOver = false;
       forgetting = rows.forgetThemes().finally(() => (isOver = true));
       const isHeld = async () => (await sql`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).length > 0;
-      while (!isOver && !(await isHeld())) await pause(5);
+      await eventually(async () => assert.ok(isOver || (await isHeld())), 30_000, 5);
       await tx`INSERT INTO ai_jobs ${tx({ id: newId(), owner_id: database.ownerId, survey_id: surveyId, topic, request: {}, status: 'RUNNING' })}`;
     });
     await forgetting;
@@ -66,7 +66,7 @@ describe('the names of themes', () => {
       // Whoever forgets names has gone through the findings, and waits here.
       await tx`SELECT FROM ai_themes WHERE survey_id = ${surveyId} FOR UPDATE`;
       forgetting = rows.forgetThemes();
-      while ((await sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).length === 0) await pause(5);
+      await eventually(async () => assert.ok((await sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).length > 0), 30_000, 5);
       assert.ok((await sql`SELECT FROM ai_theme_leftovers`).length > 0, 'a process that died now would have lost it');
       await rows.removeOfResponses([soup]);
     });

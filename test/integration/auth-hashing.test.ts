@@ -21,7 +21,7 @@ describe('passwords', () => {
     assert.equal((await passwords.check('cafe\u0301 123', stored)).isMatch, true);
   });
 
-  it('are hashed on a thread that gives way to all others', { skip: process.platform !== 'linux' }, async () => {
+  it('are hashed on a thread that gives way to all others', { skip: process.platform === 'linux' ? false : 'Linux alone tells how nice a thread is' }, async () => {
     await hashed;
     const niceness = readdirSync('/proc/self/task').map((thread) => Number(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ')[1]?.split(' ')[16]));
     assert.ok(Math.max(...niceness) - Math.min(...niceness) >= 10, niceness.join(' '));

@@ -279,7 +279,7 @@ test('a log that ends in the middle of a write is read up to there, and a step o
   }
 });
 
-test('as root below a directory that only root can enter, PostgreSQL runs and the same DATA_DIR finds its cluster again', { skip: process.getuid?.() !== 0 }, async () => {
+test('as root below a directory that only root can enter, PostgreSQL runs and the same DATA_DIR finds its cluster again', { skip: process.getuid?.() === 0 ? false : 'needs to be root' }, async () => {
   const closed = newDataDir();
   chmodSync(closed, 0o700);
   const dataDir = join(closed, 'data');

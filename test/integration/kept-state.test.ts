@@ -43,7 +43,7 @@ describe('what was saved of an open response', () => {
   };
 
   it('comes back from the response store as the intake would have given it, whatever the types of its questions', async () => {
-    const saves = fc.sample(save, 300).map((given) => ({ ...given, responseId: newId(), row: rowOf(given.before) }));
+    const saves = fc.sample(save, { numRuns: 300, seed: 7 }).map((given) => ({ ...given, responseId: newId(), row: rowOf(given.before) }));
     const heads = saves.map(({ responseId, language, respondent, metadata, version, startedAtMs }) => ({
       surveyId: survey.id, responseId, submittedAtMs: givenStart, version, surveyVersion: 1, isComplete: false, completedAtMs: 0, durationMs: durationMs(startedAtMs, givenStart), language, respondent, metadata,
     }));
