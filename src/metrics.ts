@@ -33,6 +33,10 @@ export function createMetrics(processName = 'main') {
   const lag = new Gauge({ name: 'ingest_lag_entries', help: 'Stream entries not yet in ClickHouse', labelNames: ['shard'], registers });
   const oldest = new Gauge({ name: 'ingest_oldest_unacknowledged_seconds', help: 'Age of the oldest entry not yet in ClickHouse', labelNames: ['shard'], registers });
   const streamLength = new Gauge({ name: 'intake_stream_entries', help: 'Entries in the intake stream', labelNames: ['shard'], registers });
+  const deadLettersWaiting = new Gauge({ name: 'ingest_dead_letters_waiting', help: 'Rows in the dead-letter stream', labelNames: ['shard'], registers });
+  // Every process looks at the same server: adding up would make nonsense of it.
+  const intakeMemory = new Gauge({ name: 'intake_memory_ratio', help: 'Memory that the intake uses, of what it may use; 0 where it has no bound; above 0.8 submissions are refused', registers, aggregator: 'max' });
+  const exportsEnded = new Counter({ name: 'exports_ended_total', help: 'Export files by how their making ended', labelNames: ['result'], registers });
   const actors = new Gauge({ name: 'survey_actors', help: 'Surveys held in memory', registers });
   const webhookAttempts = new Counter({ name: 'webhook_attempts_total', help: 'Attempts to deliver an event, by result', labelNames: ['result'], registers });
   const webhookOldest = new Gauge({ name: 'webhook_oldest_pending_seconds', help: 'Age of the oldest delivery that an active endpoint still waits for', registers });
@@ -65,11 +69,14 @@ export function createMetrics(processName = 'main') {
     insertRetried: () => retries.inc(),
     deadLettered: (rows: number) => deadLetters.inc(rows),
     ingestFenced: () => fenced.inc(),
-    shardState(shard: number, state: { lag: number; oldestSeconds: number; length: number }) {
+    shardState(shard: number, state: { lag: number; oldestSeconds: number; length: number; deadLetters: number }) {
+      deadLettersWaiting.set({ shard }, state.deadLetters);
       lag.set({ shard }, state.lag);
       oldest.set({ shard }, state.oldestSeconds);
       streamLength.set({ shard }, state.length);
     },
+    intakeFilled: (ratio: number) => intakeMemory.set(ratio),
+    exportEnded: (result: 'completed' | 'failed') => exportsEnded.inc({ result }),
     actorsHeld: (count: number) => actors.set(count),
     liveConnected: (transport: 'websocket' | 'sse', change: 1 | -1) => liveConnections.inc({ transport }, change),
     liveSent: (events: number) => liveEvents.inc(events),

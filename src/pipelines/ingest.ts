@@ -128,8 +128,8 @@ export function createIngest(deps: IngestDeps) {
 
   const watch = setInterval(() => {
     for (const shard of deps.shards)
-      void deps.stream.state(shard).then(
-        ({ length, lag, oldestMs }) => deps.metrics.shardState(shard.index, { length, lag, oldestSeconds: oldestMs === undefined ? 0 : Math.max(0, (deps.now() - oldestMs) / 1000) }),
+      void Promise.all([deps.stream.state(shard), deps.stream.deadLetterCount(shard)]).then(
+        ([{ length, lag, oldestMs }, deadLetters]) => deps.metrics.shardState(shard.index, { length, lag, deadLetters, oldestSeconds: oldestMs === undefined ? 0 : Math.max(0, (deps.now() - oldestMs) / 1000) }),
         () => undefined,
       );
   }, 1000);

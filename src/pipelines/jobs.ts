@@ -67,11 +67,11 @@ function startRelay(options: JobsOptions, fanOut: FanOut): (() => Promise<void>)
   return [() => outbox.stop(), () => (stopping.abort(), schedule.stop()), () => exportJobs.stop(), () => webhooks.stop(), () => ai.stop()];
 }
 
-function startExports({ stores, core, urls, settings, log }: JobsOptions): ExportJobs {
+function startExports({ stores, core, urls, settings, log, metrics }: JobsOptions): ExportJobs {
   const { postgres, clickhouse, redisJobs } = urls;
   const isRush = createRushWatch({ newest: () => Promise.all(stores.shards.all.map(stores.stream.newest)), cpus });
   const jobs = createExportJobs({
-    redisUrl: redisJobs, exports: stores.exports, files: stores.exportFiles, settled: core.reading.settled, now: core.now, log,
+    redisUrl: redisJobs, exports: stores.exports, files: stores.exportFiles, settled: core.reading.settled, now: core.now, log, metrics,
     make: (exportId, options) => makeInProcess({ exportId, urls: { postgres, clickhouse }, dataDir: settings.dataDir, cluster: settings.clickhouseCluster, logLevel: settings.logLevel }, { ...options, isRush }),
     tell: stores.liveNews.publishJobProgress,
   });

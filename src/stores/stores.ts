@@ -43,7 +43,7 @@ export interface OpenStoresOptions {
   urls: StoreUrls;
   settings: Pick<Settings, 'intakeShards' | 'clickhouseCluster' | 'dataDir'> & Partial<Pick<Settings, 'uploadBucket' | 'intakeMayLose'>>;
   log: Log;
-  metrics: Pick<Metrics, 'committed' | 'submitted'>;
+  metrics: Pick<Metrics, 'committed' | 'submitted' | 'intakeFilled'>;
 }
 
 /** Connects to all stores, brings their schemas up to date and gives what is built on them. */
@@ -67,7 +67,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   const placement = settings.clickhouseCluster === undefined ? {} : { cluster: settings.clickhouseCluster };
   await Promise.all([migratePostgres(sql, log), migrateClickHouse(clickhouse, placement)]);
   const shards = createShards(settings.intakeShards);
-  const pressure = watchPressure(streamRedis);
+  const pressure = watchPressure(streamRedis, metrics.intakeFilled);
   const messages = createMessages({ sender: sharedRedis, listener: listeningRedis, log });
   // The SDK takes a while to load, and most installations never need it.
   const uploadStorage = settings.uploadBucket ? (await import('./uploads/s3.ts')).createS3Storage({ ...settings.uploadBucket, log }) : createDiskStorage(settings.dataDir);

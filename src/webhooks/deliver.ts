@@ -203,7 +203,17 @@ export function createDeliverer(deps: DeliverDeps) {
 
 export type Deliverer = ReturnType<typeof createDeliverer>;
 
+/** What was sealed under a former SECRETS_KEY cannot be read: the present secret has to be rotated then, and those that it replaced are left out. */
 function secretsOf(webhook: Webhook, { secrets, now }: Pick<DeliverDeps, 'secrets' | 'now'>): string[] {
-  const old = webhook.oldSecrets.filter(({ until }) => until.getTime() > now()).map(({ sealed }) => sealed);
-  return [webhook.secretSealed, ...old].map((bytes) => secrets.open(bytes, secretContext(webhook.id)));
+  const open = (sealed: Uint8Array): string | undefined => {
+    try {
+      return secrets.open(sealed, secretContext(webhook.id));
+    } catch {
+      return undefined;
+    }
+  };
+  const present = open(webhook.secretSealed);
+  if (present === undefined) throw new Error('the secret of this endpoint was sealed under another SECRETS_KEY: rotate it, and what waits is sent');
+  const former = webhook.oldSecrets.filter(({ until }) => until.getTime() > now());
+  return [present, ...former.flatMap(({ sealed }) => open(sealed) ?? [])];
 }

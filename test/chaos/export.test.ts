@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
+import { createMetrics } from '../../src/metrics.ts';
 import { createExportJobs } from '../../src/pipelines/exports/jobs.ts';
 import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
@@ -62,7 +63,7 @@ describe('exports of many responses', () => {
   const tidyIn = async (ms: number): Promise<void> => {
     const opened = await openStoresOf({ dataDir }, stores);
     const nobody = () => Promise.reject(new Error('nothing is made here'));
-    const jobs = createExportJobs({ redisUrl: stores.redisJobsUrl ?? '', exports: opened.exports, files: opened.exportFiles, settled: nobody, make: nobody, tell: () => undefined, now: () => Date.now() + ms, log: createLog('error') });
+    const jobs = createExportJobs({ redisUrl: stores.redisJobsUrl ?? '', exports: opened.exports, files: opened.exportFiles, settled: nobody, make: nobody, tell: () => undefined, now: () => Date.now() + ms, log: createLog('error'), metrics: createMetrics() });
     await jobs.tidy();
     await jobs.stop();
     await opened.close();

@@ -43,6 +43,11 @@ test('docker-compose.yml starts every role once its stores answer, one first, an
   assert.deepEqual([...new Set(used)].sort(), declared.sort());
 });
 
+test('docker-compose.yml bounds what is kept of the log of every container', () => {
+  assert.match(compose, /^x-logging: &logging\n {2}driver: json-file\n {2}options: \{ max-size: \d+m, max-file: "\d+" \}$/m);
+  assert.equal([...compose.matchAll(/^ +logging: \*logging$/gm)].length, [...compose.matchAll(/^ +restart: unless-stopped$/gm)].length);
+});
+
 test('docker-compose.yml names images by their version', () => {
   const images = [...compose.matchAll(/^ +image: (\S+)$/gm)].map(([, image = '']) => image).filter((image) => image !== 'survey-service');
   assert.deepEqual(images.filter((image) => !/:\d+(\.\d+)*(-[a-z]+)?$/.test(image)), []);

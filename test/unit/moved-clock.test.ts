@@ -67,7 +67,7 @@ describe('a clock that is set', () => {
     const stream: Partial<Stream> = {
       lease: async (shard, name) => ({ shard, name, fence: 1 }), acknowledged: async () => '0-0', manifest: async () => undefined, begin: async () => true, end: async () => true, release: async () => true,
       readAfter: async (_, id) => entries.filter((one) => Number(one.id.split('-')[0]) > Number(id.split('-')[0])),
-      state: async () => ({ length: 0, lag: 0, oldestMs: undefined }),
+      state: async () => ({ length: 0, lag: 0, oldestMs: undefined }), deadLetterCount: async () => 0,
     };
     const stored: string[] = [];
     const nothing = () => undefined;

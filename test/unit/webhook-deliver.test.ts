@@ -18,7 +18,7 @@ const deliveryOf = (): Delivery => ({
 });
 
 /** A deliverer over rows in memory, with a hundred deliveries due at first. */
-function setUp(fakes: { due?: (held: readonly string[]) => Promise<Delivery[]>; settle?: () => Promise<void>; webhook?: Partial<Webhook> } = {}) {
+function setUp(fakes: { open?: DeliverDeps['secrets']['open']; due?: (held: readonly string[]) => Promise<Delivery[]>; settle?: () => Promise<void>; webhook?: Partial<Webhook> } = {}) {
   const rows = Array.from({ length: fakes.webhook?.isBatch ? 300 : 100 }, deliveryOf);
   const settled = new Set<string>();
   const did: string[] = [];
@@ -42,7 +42,7 @@ function setUp(fakes: { due?: (held: readonly string[]) => Promise<Delivery[]>; 
       did.push('send');
       return { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
     },
-    secrets: { open: () => secret }, scheduleSeconds: [1], metrics: { webhookAttempted: () => undefined }, log: createLog('silent'), now: Date.now, random: Math.random, newId,
+    secrets: { open: fakes.open ?? (() => secret) }, scheduleSeconds: [1], metrics: { webhookAttempted: () => undefined }, log: createLog('silent'), now: Date.now, random: Math.random, newId,
   };
   return { deliverer: createDeliverer(deps), deps, rows, settled, did, turns, count: (what: string) => did.filter((one) => one === what).length };
 }
@@ -53,6 +53,20 @@ describe('delivering to an endpoint', () => {
     assert.equal(await deliverer.drain(webhook.id), 'idle');
     assert.equal(count('send'), rows.length);
     assert.equal(settled.size, rows.length);
+  });
+
+  it('waits for a new secret where SECRETS_KEY was changed, and needs none of those that were replaced', async () => {
+    const [former, present] = [Buffer.from('former'), Buffer.from('present')];
+    const open = (sealed: Uint8Array) => {
+      if (Buffer.from(sealed).equals(former)) throw new Error('Unsupported state or unable to authenticate data');
+      return makeSecret();
+    };
+    const lost = setUp({ open, webhook: { secretSealed: former } });
+    await assert.rejects(lost.deliverer.drain(webhook.id), /another SECRETS_KEY: rotate it/);
+    assert.deepEqual([lost.settled.size, lost.count('release')], [0, 1]);
+    const rotated = setUp({ open, webhook: { secretSealed: present, oldSecrets: [{ sealed: former, until: new Date(Date.now() + 60_000) }] } });
+    await rotated.deliverer.drain(webhook.id);
+    assert.equal(rotated.settled.size, rotated.rows.length);
   });
 
   it('sends no more than a few while their outcomes cannot be written: a crash would send all of them once more', async () => {

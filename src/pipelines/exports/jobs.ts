@@ -1,5 +1,6 @@
 import { Queue, UnrecoverableError, Worker, type Job } from 'bullmq';
 import type { Log } from '../../log.ts';
+import type { Metrics } from '../../metrics.ts';
 import type { ExportFiles } from '../../stores/files.ts';
 import type { ExportStatus, ExportStore } from '../../stores/postgres/exports.ts';
 import { queues } from '../queues.ts';
@@ -17,6 +18,7 @@ export interface ExportJobsDeps {
   tell(job: { surveyId: string; kind: 'export'; id: string; status: ExportStatus; progress: number }): void;
   now(): number;
   log: Log;
+  metrics: Pick<Metrics, 'exportEnded'>;
 }
 
 const queueName = 'exports';
@@ -29,7 +31,7 @@ const graceMs = 60_000;
 const outOfAttempts = 'The file could not be made; please ask for it again';
 
 /** Makes files one after the other from what the outbox has put in line. Postgres is the record: the queue may lose or repeat anything. */
-export function createExportJobs({ redisUrl, exports, files, settled, make, tell, now, log }: ExportJobsDeps) {
+export function createExportJobs({ redisUrl, exports, files, settled, make, tell, now, log, metrics }: ExportJobsDeps) {
   const connection = { url: redisUrl, maxRetriesPerRequest: null };
   const queue = new Queue(queueName, { connection });
   const stopping = new AbortController();
@@ -43,7 +45,10 @@ export function createExportJobs({ redisUrl, exports, files, settled, make, tell
     say('PROCESSING', 0);
     await settled(surveyId);
     const report = await make(exportId, { signal: stopping.signal, onProgress: (progress) => say('PROCESSING', progress) });
-    if (report.kind === 'completed') say('COMPLETED', 1);
+    if (report.kind === 'completed') {
+      metrics.exportEnded('completed');
+      say('COMPLETED', 1);
+    }
     if (report.kind === 'not wanted') {
       const ended = await exports.find(exportId);
       if (ended) say(ended.status, ended.progress);
@@ -56,6 +61,7 @@ export function createExportJobs({ redisUrl, exports, files, settled, make, tell
   };
 
   const fail = async (exportId: string, reason: string): Promise<void> => {
+    metrics.exportEnded('failed');
     await exports.fail(exportId, reason);
     const record = await exports.find(exportId);
     if (record) tell({ surveyId: record.surveyId, kind: 'export', id: exportId, status: record.status, progress: record.progress });

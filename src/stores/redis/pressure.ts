@@ -15,8 +15,8 @@ const hardMark = 0.8;
 /** Up to this share, what is stored already is kept for those who may ask for it again. */
 const roomyMark = 0.5;
 
-/** Watches how full the intake's Redis is. */
-export function watchPressure(redis: Redis): Pressure {
+/** Watches how full the intake's Redis is, and tells it each time. */
+export function watchPressure(redis: Redis, tell: (share: number) => void): Pressure {
   // 0 where the server has no bound.
   let share = 0;
   const look = async () => {
@@ -24,6 +24,7 @@ export function watchPressure(redis: Redis): Pressure {
     const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1] ?? 0);
     const bound = figure('maxmemory');
     share = bound === 0 ? 0 : figure('used_memory') / bound;
+    tell(share);
   };
   const timer = setInterval(() => void look().catch(() => undefined), watchMs);
   timer.unref();
