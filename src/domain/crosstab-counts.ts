@@ -13,6 +13,8 @@ export interface CrosstabCounts {
   rowTotals: ReadonlyMap<number, number>;
   columnTotals: ReadonlyMap<number, number>;
   total: number;
+  /** Codes that anybody in the whole survey chose, of variables from which something was taken out. */
+  chosen?: { rows?: ReadonlySet<number>; columns?: ReadonlySet<number> };
   /** Only where a weight was asked for; `unweightable` responses are in none of the counts. */
   weighted?: {
     cells: readonly ({ row: number; column: number } & Weighed)[];

@@ -40,8 +40,8 @@ export function interpretCrosstab({ rows, ...table }: CountedTable & { rows: Dim
  * characters to name their columns, has none, or is refused if they were asked for. Chi-square and Cramér's V are those of the (weighted) counts shown.
  */
 export function interpretTables(rows: Dimension, tables: readonly CountedTable[], asked: ComparisonAsked = {}) {
-  // Deleted options are shown where somebody chose them: in all tables if in any, so that their rows stay the same.
-  const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || tables.some(({ rowTotals }) => (rowTotals.get(code) ?? 0) > 0));
+  // Deleted options are shown where anybody in the survey chose them: in all tables if in any, so that their rows stay the same under every filter.
+  const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || tables.some(({ rowTotals, chosen }) => (rowTotals.get(code) ?? 0) > 0 || chosen?.rows?.has(code)));
   const laid = tables.map((table) => layOut(categories, table));
   refuseTooManyCells(laid[0]?.rows.length ?? 0, laid.map((table) => table.columns.length));
   const isCompared = isComparable(laid, asked);
@@ -61,7 +61,7 @@ function layOut(categories: readonly Category[], { columns, ...counts }: Counted
   const heads = columns.categories.map((category) => ({ ...category, ...sums.column(category.code) }));
   return {
     rows: categories.map((category) => ({ ...category, ...sums.row(category.code) })),
-    columns: heads.filter(({ count, isHidden }) => count > 0 || isHidden !== true),
+    columns: heads.filter(({ code, count, isHidden }) => count > 0 || isHidden !== true || counts.chosen?.columns?.has(code)),
     sums,
     unweightable: counts.weighted?.unweightable,
   };

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import type { CrosstabCounts } from '../../src/domain/crosstab-counts.ts';
 import { encodeTombstone } from '../../src/domain/response-row.ts';
 import type { Dimension } from '../../src/domain/questions/contract.ts';
+import { interpretCrosstab } from '../../src/domain/crosstab.ts';
 import { newId } from '../../src/ids.ts';
 import { createCrosstabStore, type CrosstabStore } from '../../src/stores/clickhouse/crosstab.ts';
 import { givenStart, openResponseDatabase, responseLine, type GivenResponse, type ResponseDatabase } from '../support/response-database.ts';
@@ -77,6 +78,18 @@ test('codes that are no category of the dimension count neither in cells nor in 
   const counted = await crosstab.countCrosstab({ surveyId, rows: single(0, 1, 65_535), columns: several([1], 1, 2) });
   assert.deepEqual(Object.fromEntries(cellsOf(counted)), { '1×1': 1, '65535×1': 1 });
   assert.equal(counted.total, 2);
+});
+
+test('what was taken out is shown in a table as long as anybody in the survey chose it, whatever is selected', async () => {
+  const surveyId = await given([{ codes: [1, 1] }, { codes: [2, 2] }, { codes: [3, 0] }]);
+  const shrunk = (slot: number): Dimension => ({ categories: [1, 2, 3, 4].map((code) => ({ code, value: `v${code}`, text: `Text ${code}`, isHidden: code > 1 })), source: { kind: 'code', slot } });
+  const [rows, columns] = [shrunk(0), shrunk(1)];
+  const shownIn = async (filters: { dimension: Dimension; code: number }[]) => {
+    const shown = interpretCrosstab({ ...(await crosstab.countCrosstab({ surveyId, rows, columns, filters })), rows, columns });
+    return [shown.rows.map(({ value }) => value), shown.columns.map(({ value }) => value), shown.total];
+  };
+  assert.deepEqual(await shownIn([]), [['v1', 'v2', 'v3'], ['v1', 'v2'], 2]);
+  assert.deepEqual(await shownIn([{ dimension: single(0, 1), code: 1 }]), [['v1', 'v2', 'v3'], ['v1', 'v2'], 1]);
 });
 
 test('filters, dates and versions apply before counting', async () => {

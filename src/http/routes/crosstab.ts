@@ -52,7 +52,7 @@ const description = [
     'A correction takes all pairs of columns of one row for a family. Columns of a question with several answers share respondents; the test takes them for separate people, which names rather too few.',
   'With a weight, `weightedCount`, `weightedTotal`, percentages, chi-square and Cramér’s V are of sums of weights, and columns are compared by their effective bases, (Σw)² / Σw²; `count` and `total` stay unweighted. ' +
     'A weight is usable from 1e-12 to 1e12; responses without one are in no figure but `unweightable`. Weights are not rescaled: chi-square grows with their size, so let them average one.',
-  'A `banner` puts further questions in columns beside one another, all counted at one moment; each part is what crossing its question alone would give, over the responses that answered it and the question in the rows.',
+  'An option that was removed is a row or column as long as anybody in the whole survey has chosen it, whatever is selected. A `banner` puts further questions in columns beside one another, all counted at one moment; each part is what crossing its question alone would give, over the responses that answered it and the question in the rows.',
 ].join('\n\n');
 
 export function crosstabRoute({ crosstab, surveys, findings: store }: CrosstabRouteDeps): Route {

@@ -2,6 +2,7 @@ import type { CrosstabCounts, Weighed } from '../../domain/crosstab-counts.ts';
 import type { Dimension } from '../../domain/questions/contract.ts';
 import type { ClickHouse } from './client.ts';
 import { createCodeColumns } from './code-columns.ts';
+import { chosenScan, collectChosen, hasHiddenCategories } from './counting/chosen.ts';
 import { runScans, type ScanRow } from './counting/scans.ts';
 import type { Placement } from './placement.ts';
 import { dimensionWords } from './query/dimension.ts';
@@ -41,12 +42,12 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
   const countBanner = async ({ columns, ...query }: BannerQuery): Promise<CrosstabCounts[]> => {
     const tables = columns.map((dimension): CrosstabQuery => ({ ...query, columns: dimension }));
     const possible = tables.filter((table) => !isEmpty(table.rows) && !isEmpty(table.columns));
-    const scanned = possible.length === 0 ? [] : await scan(query, possible);
+    const { tables: scanned, chosen } = possible.length === 0 ? { tables: [], chosen: new Map<Dimension, Set<number>>() } : await scan(query, possible);
     const found = new Map(possible.map((table, index) => [table, scanned[index] ?? []]));
-    return tables.map((table) => collect(sumCells(found.get(table) ?? []), query.weight));
+    return tables.map((table) => ({ ...collect(sumCells(found.get(table) ?? []), query.weight), ...chosenOf(table, chosen) }));
   };
 
-  const scan = async (query: Omit<BannerQuery, 'columns'>, tables: readonly CrosstabQuery[]): Promise<ScanRow[][]> => {
+  const scan = async (query: Omit<BannerQuery, 'columns'>, tables: readonly CrosstabQuery[]): Promise<{ tables: ScanRow[][]; chosen: Map<Dimension, Set<number>> }> => {
     const { surveyId, startDate, endDate, isComplete, filters: conditions, weight } = query;
     const selection = { surveyId, startDate, endDate, isComplete, conditions };
     const slots = [...slotsOf(query.rows), ...tables.flatMap((table) => slotsOf(table.columns)), ...(weight?.kind === 'number' ? [weight.presence] : []), ...selectionSlots(selection)];
@@ -57,7 +58,10 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
     };
     // Sums of weights with superseded ones subtracted again would keep their rounding.
     const isAdditive = weight === undefined;
-    return (await runScans(scope, tables.map((table) => ({ isAdditive, statement: (source) => crosstabStatement(table, withFindings(table, source, { findings, columns: scope.columns }), columnOf) })))).rows;
+    const crossed = tables.map((table) => ({ isAdditive, statement: (source: string) => crosstabStatement(table, withFindings(table, source, { findings, columns: scope.columns }), columnOf) }));
+    const shrunk = [...new Set([query.rows, ...tables.map((table) => table.columns)])].filter(hasHiddenCategories);
+    const { rows } = await runScans(scope, [...crossed, ...shrunk.map((dimension) => chosenScan(dimension, columnOf))]);
+    return { tables: rows.slice(0, tables.length), chosen: new Map(shrunk.map((dimension, index) => [dimension, collectChosen(rows[tables.length + index] ?? [])])) };
   };
 
   return {
@@ -71,6 +75,11 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
       return counted ?? collect([], query.weight);
     },
   };
+}
+
+function chosenOf({ rows, columns }: CrosstabQuery, known: ReadonlyMap<Dimension, ReadonlySet<number>>): Pick<CrosstabCounts, 'chosen'> {
+  const [ofRows, ofColumns] = [known.get(rows), known.get(columns)];
+  return ofRows || ofColumns ? { chosen: { ...(ofRows && { rows: ofRows }), ...(ofColumns && { columns: ofColumns }) } } : {};
 }
 
 function collect(cells: readonly CellRow[], weight: Weight | undefined): CrosstabCounts {

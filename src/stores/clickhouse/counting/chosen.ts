@@ -1,0 +1,26 @@
+import type { Dimension } from '../../../domain/questions/contract.ts';
+import { dimensionWords } from '../query/dimension.ts';
+import type { ColumnOf } from '../query/selection.ts';
+import type { Scan, ScanRow } from './scans.ts';
+
+/** Which categories of a dimension anybody in the whole survey fell into: rows of (0, code, '', [responses]). For answers, not for findings. */
+export function chosenScan(dimension: Dimension, columnOf: ColumnOf): Scan {
+  const { words, codesOf } = dimensionWords(dimension, columnOf, '[]');
+  const names = words.map((_, index) => `w${index}`);
+  return {
+    isAdditive: true,
+    isOfWholeSurvey: true,
+    statement: (source) =>
+      `SELECT 0 AS place, arrayJoin(${codesOf(names)}) AS code, '' AS label, [sum(amount)] AS figures FROM
+        (SELECT ${words.map((word, index) => `${word} AS w${index}`).join(', ')}, count() AS amount FROM ${source} GROUP BY ${names.join(', ')}) GROUP BY code`,
+  };
+}
+
+export function collectChosen(rows: readonly ScanRow[]): Set<number> {
+  const counts = new Map<number, number>();
+  for (const [, code, , [amount]] of rows) counts.set(code, (counts.get(code) ?? 0) + (amount ?? 0));
+  return new Set([...counts].flatMap(([code, count]) => (count > 0 ? [code] : [])));
+}
+
+/** Only of what was taken out is it asked. */
+export const hasHiddenCategories = ({ categories }: Dimension): boolean => categories.some(({ isHidden }) => isHidden === true);
