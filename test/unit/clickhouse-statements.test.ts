@@ -6,6 +6,7 @@ import { assetPath } from '../../src/assets.ts';
 import { Problem } from '../../src/errors.ts';
 import { newId } from '../../src/ids.ts';
 import { binEdges } from '../../src/stores/clickhouse/counting/bins.ts';
+import { collectMoments } from '../../src/stores/clickhouse/counting/numbers.ts';
 import { collectTexts, textScan } from '../../src/stores/clickhouse/counting/texts.ts';
 import { collectCodes, joinWords } from '../../src/stores/clickhouse/counting/codes.ts';
 import { contestedMoments, covers } from '../../src/stores/clickhouse/counting/contested.ts';
@@ -202,4 +203,10 @@ test('findings are crossed by their codes, which one query gives however many th
   assert.equal(codes.match(/FROM d\.findings/g)?.length, 1);
   assert.ok(codes.includes("transform(value, ['v1', 'v16', 'it\\'s'], CAST([1, 16, 18], 'Array(UInt32)'), toUInt32(0))"));
   assert.ok(codes.includes(`AND question_id = toUUID('${questionId}')`));
+});
+
+test('a standard deviation is the same figure however the rows were added up', () => {
+  const deviationOf = (deviation: number) => collectMoments([[0, 0, '', [248, 29.5, 30, deviation, 0, 59, 0, 0]]], [{ slot: 0, presence: 0 }])[0]?.standardDeviation;
+  assert.equal(deviationOf(16.898862935103423), deviationOf(16.89886293510342));
+  assert.ok(Math.abs((deviationOf(1e-7 / 3) ?? 0) - 1e-7 / 3) < 1e-20, 'small ones keep their digits');
 });

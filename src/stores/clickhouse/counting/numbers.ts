@@ -54,9 +54,12 @@ export function collectMoments(rows: readonly ScanRow[], requests: readonly Numb
     const [count, average, median, standardDeviation, min, max, first, last] = figures;
     const ends = scale && { ends: { first: first ?? 0, last: last ?? 0 } };
     if (!count) return { count: 0, average: null, median: null, standardDeviation: null, min: null, max: null, ...ends };
-    return { count, average: average ?? null, median: median ?? null, standardDeviation: count < 2 ? null : (standardDeviation ?? null), min: min ?? null, max: max ?? null, ...ends, ...(isWhole && { areWhole: first === 0 }) };
+    return { count, average: average ?? null, median: median ?? null, standardDeviation: count < 2 ? null : steady(standardDeviation ?? null), min: min ?? null, max: max ?? null, ...ends, ...(isWhole && { areWhole: first === 0 }) };
   });
 }
+
+/** Threads add up in any order, which shows in the last digits: without those, the same answers have the same figure whenever they are asked for. */
+const steady = (figure: number | null): number | null => (figure === null ? null : Number(figure.toPrecision(14)));
 
 /**
  * Adds whole parts as whole numbers and the rest with compensation, so that small numbers keep their digits between great ones that
