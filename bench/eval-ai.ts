@@ -1,4 +1,5 @@
 import { createProviders, providerNames } from '../src/ai/providers.ts';
+import { Problem } from '../src/errors.ts';
 import { newId } from '../src/ids.ts';
 import { createLog } from '../src/log.ts';
 import { readSettings } from '../src/settings.ts';
@@ -26,7 +27,16 @@ if (named.length === 0) {
   process.exitCode = 2;
 }
 for (const name of named) {
-  const scores = await evaluateProvider(await providers.pick(name), AbortSignal.timeout(10 * 60_000));
+  const provider = await providers.pick(name).catch((error: unknown) => {
+    if (error instanceof Problem) return error;
+    throw error;
+  });
+  if (provider instanceof Problem) {
+    console.log(`${name.padEnd(9)} cannot be asked: ${provider.code}, ${provider.message}`);
+    process.exitCode = 1;
+    continue;
+  }
+  const scores = await evaluateProvider(provider, AbortSignal.timeout(10 * 60_000));
   const failed = Object.entries(scores.failures).map(([task, code]) => `${task}: ${code}`);
   console.log(
     `${name.padEnd(9)} (${scores.models.high}, ${scores.models.low}) surveys valid ${scores.generation}, in their language ${scores.language}, sentiment agrees ${scores.sentiment}, answers with themes ${scores.assigned}, themes found ${scores.themes}, ${scores.seconds} s${failed.length > 0 ? `; failed: ${failed.join(', ')}` : ''}`,

@@ -77,6 +77,14 @@ describe('the evaluation of AI providers', () => {
     assert.match(lines[0] ?? '', /OPENAI_API_KEY.*ANTHROPIC_API_KEY.*GEMINI_API_KEY.*AZURE_OPENAI_API_KEY/);
   });
 
+  it('says in one line of a provider that its key cannot be one, goes on with the others, and ends with 1', async () => {
+    const { OPENAI_API_KEY = '', OPENAI_BASE_URL = '' } = ai.env;
+    const { code, lines } = await run({ ANTHROPIC_API_KEY: 'not-a-key', OPENAI_API_KEY, OPENAI_BASE_URL });
+    assert.equal(code, 1);
+    assert.match(lines[0] ?? '', /^openai /);
+    assert.match(lines.at(-1) ?? '', /^anthropic cannot be asked: AI_KEY_INVALID, .*form of a key/);
+  });
+
   it('has at least forty labelled answers, as many of each sentiment, and every known theme is written about', () => {
     assert.ok(labelledAnswers.length >= 40);
     for (const sentiment of sentiments) assert.equal(labelledAnswers.filter((answer) => answer.sentiment === sentiment).length * sentiments.length, labelledAnswers.length);

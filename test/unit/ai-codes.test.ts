@@ -25,7 +25,7 @@ describe('the anonymiser and codes', () => {
 
   it('hides addresses of computers in letters and digits, however they are joined', () => {
     for (const text of [
-      '0xC0.0xA8.0x00.0x01', '0xc0.0xa8.0.1', 'my ip address is C0.A8.00.01', 'ip c0.a8.0.1', '2001-0db8-0000-0000-0000-ff00-0042-8329', 'fe80-0-0-0-1ff-fe23-4567-890a', '2001-db8--1.ipv6-literal.net', 'fe80--1s4.ipv6-literal.net',
+      '0xC0.0xA8.0x00.0x01', '0xc0.0xa8.0.1', 'my ip address is C0.A8.00.01', 'ip c0.a8.0.1', '2001-0db8-0000-0000-0000-ff00-0042-8329', 'fe80-0-0-0-1ff-fe23-4567-890a', '2001-db8--1.ipv6-literal.net', '2001 : db8 : 0 : 0 : 8a2e : 370 : 7334 : 1', '2001: db8: 85a3: 0: 0: 8a2e: 370: 7334', 'fe80 :: 1ff : fe23', '2001:db8 :: 1', 'fe80--1s4.ipv6-literal.net',
       'b.a.9.8.7.6.5.0.4.0.0.0.3.0.0.0.2.0.0.0.1.0.0.0.0.0.0.0.1.2.3.4.ip6.arpa', '1.0.0.127.in-addr.arpa',
     ])
       assert.match(masked(text), /^[a-z ]*\[IP_1\]$/, `${text}: ${masked(text)}`);
