@@ -12,7 +12,7 @@ import { collectCodes, joinWords } from '../../src/stores/clickhouse/counting/co
 import { contestedMoments, covers } from '../../src/stores/clickhouse/counting/contested.ts';
 import { collectHead } from '../../src/stores/clickhouse/counting/head.ts';
 import { decodeCursor, encodeCursor } from '../../src/stores/clickhouse/query/cursor.ts';
-import { double, instant, text, uuid, whole } from '../../src/stores/clickhouse/query/literals.ts';
+import { double, doubles, instant, text, uuid, whole } from '../../src/stores/clickhouse/query/literals.ts';
 import { dimensionWords } from '../../src/stores/clickhouse/query/dimension.ts';
 import { foundCodes } from '../../src/stores/clickhouse/query/findings.ts';
 import { conditionsOf } from '../../src/stores/clickhouse/query/selection.ts';
@@ -34,7 +34,11 @@ test('only ids become ids, only whole numbers whole numbers, only finite numbers
   assert.equal(uuid(id), `toUUID('${id}')`);
   for (const wrong of ['', `${id}'`, `${id}\n`, id.slice(1), `x${id.slice(1)}`]) assert.throws(() => uuid(wrong), (error: unknown) => error instanceof Problem && error.code === 'NOT_FOUND');
   for (const wrong of [1.5, Number.NaN, Infinity, 2 ** 53]) assert.throws(() => whole(wrong), RangeError);
-  for (const wrong of [Number.NaN, -Infinity]) assert.throws(() => double(wrong), RangeError);
+  for (const wrong of [Number.NaN, -Infinity]) {
+    assert.throws(() => double(wrong), RangeError);
+    assert.throws(() => doubles([1, wrong]), RangeError);
+  }
+  assert.equal(doubles([0, -5, 0.1, 1e21, -1e-7, 2 ** 53 - 1]), '[0.0, -5.0, 0.1, 1e+21, -1e-7, 9007199254740991.0]');
   assert.throws(() => instant(new Date(Number.NaN)), RangeError);
 });
 

@@ -1,6 +1,6 @@
 import type { NumberBounds, NumberMoments } from '../../../domain/questions/contract.ts';
 import { edgeDigits, roundTo } from '../../../domain/questions/numbers.ts';
-import { double } from '../query/literals.ts';
+import { doubles } from '../query/literals.ts';
 import type { ColumnOf } from '../query/selection.ts';
 import { placeOfMask } from './codes.ts';
 import { valueOf, type NumberRequest } from './numbers.ts';
@@ -88,7 +88,7 @@ export function unfoldedBinScan(binned: readonly Binned[], columnOf: ColumnOf): 
   };
 }
 
-const lowOf = (request: NumberRequest, edges: readonly number[]): string => `roundDown(${valueOf(request)}, [${edges.map(double).join(', ')}])`;
+const lowOf = (request: NumberRequest, edges: readonly number[]): string => `roundDown(${valueOf(request)}, ${doubles(edges)})`;
 
 interface Counted extends Bins {
   count: number;

@@ -28,6 +28,15 @@ export function double(value: number): string {
   return `toFloat64(${value})`;
 }
 
+/** Finite doubles as one array, exactly; a list of plain literals is planned at once, where a conversion of each is not. */
+export function doubles(values: readonly number[]): string {
+  const literals = values.map((value) => {
+    if (!Number.isFinite(value)) throw new RangeError(`${value} is not a finite number`);
+    return /[.e]/.test(String(value)) ? String(value) : `${value}.0`;
+  });
+  return `[${literals.join(', ')}]`;
+}
+
 export function text(value: string): string {
   return `'${value.replace(/[\\']/g, '\\$&').replaceAll('\0', '\\0')}'`;
 }
