@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { wellDone } from '../support/ai-features.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { newcomer, openSurvey, type AiScene } from '../support/ai-scene.ts';
+import { openSurvey, type AiScene } from '../support/ai-scene.ts';
 import { aroundAi } from '../support/around-ai.ts';
 import type { Client, Reply } from '../support/client.ts';
 import { apiRouteNames } from '../support/conform.ts';
 import { eventually } from '../support/eventually.ts';
+import { newcomer } from '../support/newcomer.ts';
 
 const mark = 'xyzzy';
 const orders = [

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { aiProviders, newcomer, type AiScene } from '../support/ai-scene.ts';
+import { aiProviders, type AiScene } from '../support/ai-scene.ts';
 import { aroundAi } from '../support/around-ai.ts';
 import type { Client } from '../support/client.ts';
+import { newcomer } from '../support/newcomer.ts';
 
 const question = (text: string) => ({ type: 'MULTIPLE_CHOICE', text, description: null, isRequired: false, options: ['Good', 'Poor'], rows: [], min: null, max: null, step: null });
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
-import { newcomer, openSurvey } from '../support/ai-scene.ts';
+import { openSurvey } from '../support/ai-scene.ts';
 import { adminClient, type Client } from '../support/client.ts';
+import { newcomer } from '../support/newcomer.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { endedJob, newcomer, openSurvey, startAiScene, type AiScene } from '../support/ai-scene.ts';
+import { endedJob, openSurvey, startAiScene, type AiScene } from '../support/ai-scene.ts';
 import type { Client } from '../support/client.ts';
+import { newcomer } from '../support/newcomer.ts';
 
 /** Does what each kind of work asks for. */
 function done({ user, schema }: SeenCall): unknown {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { aroundService } from '../support/around-service.ts';
-import { createClient, type Client } from '../support/client.ts';
+import type { Client } from '../support/client.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
+import { newcomer } from '../support/newcomer.ts';
 import type { RunningService } from '../support/service.ts';
 
 describe('a copy of a survey', () => {
@@ -11,9 +11,9 @@ describe('a copy of a survey', () => {
   let admin: Client;
   aroundService((served) => ({ service, admin } = served));
 
-  const signIn = async (role: string): Promise<{ id: string; client: Client }> => {
-    const { id, email } = await admin.create('/users', { email: `${randomUUID()}@example.org`, password: 'a long password', role });
-    return { id, client: createClient(service, (await createClient(service).post('/auth/login', { email, password: 'a long password' })).accessToken) };
+  const signIn = async (role: 'EDITOR' | 'VIEWER'): Promise<{ id: string; client: Client }> => {
+    const client = await newcomer(service, admin, role);
+    return { id: client.id, client };
   };
   /** All that is said, without what tells one survey from another. */
   const wording = (survey: any) =>

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { aroundService } from '../support/around-service.ts';
-import { createClient, type Client } from '../support/client.ts';
+import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openLive } from '../support/live-client.ts';
+import { newcomer } from '../support/newcomer.ts';
 import type { RunningService } from '../support/service.ts';
 import { startReceiver } from '../support/webhook-receiver.ts';
 
@@ -12,11 +13,9 @@ let admin: Client;
 let service: RunningService;
 aroundService((served) => ({ admin, service } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
 
-const password = 'long enough password';
 const person = async (role: 'ADMIN' | 'EDITOR' | 'VIEWER' = 'EDITOR') => {
-  const { id, email } = await admin.create('/users', { email: `${randomUUID()}@example.org`, password, role });
-  const token: string = (await createClient(service).post('/auth/login', { email, password })).accessToken;
-  return { id: String(id), token, client: createClient(service, token) };
+  const client = await newcomer(service, admin, role);
+  return { id: client.id, token: client.token ?? '', client };
 };
 const surveyOf = async ({ client }: { client: Client }): Promise<string> => (await client.create('/surveys', { title: 'Handed on' })).id;
 const handOver = (client: Client, surveyId: string, userId: string) => client.call('PUT', `/surveys/${surveyId}/owner`, { body: { userId } });

@@ -1,21 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { aroundService } from '../support/around-service.ts';
-import { createClient, type Client } from '../support/client.ts';
+import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { newcomer } from '../support/newcomer.ts';
 import type { RunningService } from '../support/service.ts';
 
 let service: RunningService;
 let admin: Client;
 aroundService((served) => ({ service, admin } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
 
-let people = 0;
-const person = async (role: string) => {
-  people += 1;
-  const given = { email: `person${people}@example.org`, password: 'a long password 123' };
-  const { id } = await admin.create('/users', { ...given, role });
-  const { accessToken } = (await admin.call('POST', '/auth/login', { body: given })).body.data;
-  return { id: String(id), client: createClient(service, accessToken) };
+const person = async (role: 'ADMIN' | 'EDITOR' | 'VIEWER') => {
+  const client = await newcomer(service, admin, role);
+  return { id: client.id, client };
 };
 const exportIdsOf = async (client: Client, query = ''): Promise<string[]> => (await client.get(`/exports${query}`)).map(({ exportId }: { exportId: string }) => exportId);
 const askFor = async (client: Client, surveyId: string): Promise<string> => (await client.expect(202, 'POST', `/exports/surveys/${surveyId}`, { format: 'CSV' })).exportId;

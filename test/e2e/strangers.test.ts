@@ -6,6 +6,7 @@ import { adminClient, createClient, type Client } from '../support/client.ts';
 import { everyRoute } from '../support/every-route.ts';
 import { eventually } from '../support/eventually.ts';
 import { openLive } from '../support/live-client.ts';
+import { newcomer } from '../support/newcomer.ts';
 import { startService, type RunningService } from '../support/service.ts';
 
 const { api } = await everyRoute();
@@ -22,10 +23,9 @@ describe('whoever has nothing to do with a survey', () => {
   /** Ids of the owner's things, by the parameter that names them; `id` stands for what the path begins with. */
   const own: Record<string, string> = {};
 
-  const person = async (role: string): Promise<{ id: string; client: Client; token: string }> => {
-    const { id, email } = await admin.create('/users', { email: `${randomUUID()}@example.org`, password: 'a long password', role });
-    const token = (await createClient(service).post('/auth/login', { email, password: 'a long password' })).accessToken;
-    return { id, client: createClient(service, token), token };
+  const person = async (role: 'ADMIN' | 'EDITOR' | 'VIEWER'): Promise<{ id: string; client: Client; token: string }> => {
+    const client = await newcomer(service, admin, role);
+    return { id: client.id, client, token: client.token ?? '' };
   };
 
   before(async () => {

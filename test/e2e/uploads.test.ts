@@ -8,7 +8,8 @@ import { after, before, describe, it } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { adminClient, createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
+import { newcomer } from '../support/newcomer.ts';
+import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
 const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
@@ -23,7 +24,7 @@ describe('uploads', () => {
     await sharedStores();
     service = await startService();
     admin = await adminClient(service);
-    adminToken = (await admin.post('/auth/login', { email: adminEmail, password: adminPassword })).accessToken;
+    adminToken = admin.token ?? '';
   });
   after(async () => {
     assert.equal(await service.stop(), 0);
@@ -64,9 +65,7 @@ describe('uploads', () => {
     const part = await download(data.uploadId, { range: 'bytes=1-3' });
     assert.deepEqual([part.status, await part.text()], [206, 'PNG']);
     assert.equal((await createClient(service).call('GET', `/uploads/${data.uploadId}`)).status, 401);
-    const stranger = await admin.create('/users', { email: `${randomUUID()}@example.org`, password: 'a long password', role: 'EDITOR' });
-    const { accessToken } = await createClient(service).post('/auth/login', { email: stranger.email, password: 'a long password' });
-    assert.equal((await download(data.uploadId, {}, accessToken)).status, 404);
+    assert.equal((await download(data.uploadId, {}, (await newcomer(service, admin)).token)).status, 404);
   });
 
   it('are claimed by one response, which shows them; a repeat of it changes nothing', async () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { aroundService } from '../support/around-service.ts';
-import { createClient, type Client } from '../support/client.ts';
+import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { newcomer } from '../support/newcomer.ts';
 import type { RunningService } from '../support/service.ts';
 import { startReceiver } from '../support/webhook-receiver.ts';
 
@@ -14,14 +15,11 @@ describe('the endpoint of somebody who may not see the survey any more', () => {
   it('stays switched on as its owner left it, says why nothing is sent, and goes on by itself', async () => {
     const receiver = await startReceiver();
     try {
-      const [email, password] = [`member-${Date.now()}@example.com`, 'long enough password'];
-      const { id: userId } = await admin.create('/users', { email, password, role: 'EDITOR' });
-      const login = await createClient(service).call('POST', '/auth/login', { body: { email, password } });
-      const member = createClient(service, login.body.data.accessToken);
+      const member = await newcomer(service, admin);
       const survey = await admin.create('/surveys', { title: 'Shared' });
-      await admin.put(`/surveys/${survey.id}/members/${userId}`, { role: 'EDITOR' });
+      await admin.put(`/surveys/${survey.id}/members/${member.id}`, { role: 'EDITOR' });
       const hook = await member.create('/webhooks', { url: receiver.url, events: ['survey.published'], surveyId: survey.id });
-      await admin.remove(`/surveys/${survey.id}/members/${userId}`);
+      await admin.remove(`/surveys/${survey.id}/members/${member.id}`);
 
       const silent = await admin.get(`/webhooks/${hook.id}`);
       assert.deepEqual([silent.isActive, silent.disabledAt], [true, null]);
@@ -33,7 +31,7 @@ describe('the endpoint of somebody who may not see the survey any more', () => {
       assert.deepEqual([refused.status, refused.body.details.reason], [409, 'WEBHOOK_NOT_ACTIVE']);
       assert.match(refused.body.message, /may not see the survey/);
 
-      await admin.put(`/surveys/${survey.id}/members/${userId}`, { role: 'EDITOR' });
+      await admin.put(`/surveys/${survey.id}/members/${member.id}`, { role: 'EDITOR' });
       const heard = await member.get(`/webhooks/${hook.id}`);
       assert.deepEqual([heard.isActive, heard.disabledReason], [true, null]);
       await member.expect(202, 'POST', `/webhooks/${hook.id}/test`);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import postgres from 'postgres';
 import type { SeenCall } from './ai-provider.ts';
-import { newcomer, openSurvey, type AiScene, type OpenSurvey, aiProviders } from './ai-scene.ts';
+import { openSurvey, type AiScene, type OpenSurvey, aiProviders } from './ai-scene.ts';
 import type { Client, Reply } from './client.ts';
+import { newcomer } from './newcomer.ts';
 import { sharedStores } from './stores.ts';
 
 export type AiProvider = (typeof aiProviders)[number];

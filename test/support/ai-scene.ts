@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { startAiProvider, type AiProviderServer } from './ai-provider.ts';
-import { adminClient, createClient, type Client } from './client.ts';
+import { adminClient, type Client } from './client.ts';
 import { eventually } from './eventually.ts';
 import { startService, type RunningService } from './service.ts';
 import { sharedStores } from './stores.ts';
@@ -34,14 +33,6 @@ export async function startAiScene(env: Record<string, string> = {}): Promise<Ai
     await ai.close();
     throw error;
   }
-}
-
-/** Somebody new, signed in. */
-export async function newcomer(service: Pick<RunningService, 'base'>, admin: Client, role: 'ADMIN' | 'EDITOR' | 'VIEWER' = 'EDITOR'): Promise<Client & { id: string }> {
-  const credentials = { email: `${role.toLowerCase()}-${randomUUID()}@example.org`, password: 'a good long password' };
-  const { id } = await admin.create('/users', { ...credentials, role });
-  const { accessToken } = await createClient(service).post('/auth/login', credentials);
-  return { ...createClient(service, accessToken), id };
 }
 
 export interface OpenSurvey {

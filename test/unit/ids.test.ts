@@ -9,6 +9,7 @@ describe('ids', () => {
     const id = newId();
     assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     assert.ok(isId(id) && !isId(id.toUpperCase()) && !isId(` ${id}`) && !isId(id.slice(1)));
+    for (const odd of ['', '../', `${id}x`, "' OR 1=1 --".padEnd(36)]) assert.equal(isId(odd), false, odd);
     const madeMs = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
     assert.ok(madeMs >= before - 1 && madeMs <= Date.now() + 1000, String(madeMs - before));
   });

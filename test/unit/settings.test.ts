@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SettingsError, readSettings } from '../../src/settings.ts';
-import { newId, isId } from '../../src/ids.ts';
 
 describe('settings', () => {
   it('have the defaults of the contract', () => {
@@ -43,18 +42,5 @@ describe('settings', () => {
 
   it('treat an empty value as not given', () => {
     assert.equal(readSettings({ PORT: '', REDIS_URL: '' }).port, 3000);
-  });
-});
-
-describe('ids', () => {
-  it('are UUIDs of version 7 that sort in the order of their making', () => {
-    const made = Array.from({ length: 5000 }, () => newId());
-    assert.ok(made.every((id) => isId(id) && /^.{14}7.{4}[89ab]/.test(id)));
-    assert.deepEqual([...made].sort(), made);
-    assert.equal(new Set(made).size, made.length);
-  });
-
-  it('are known only in lower case', () => {
-    assert.deepEqual(['', '../', newId().toUpperCase(), `${newId()}x`, "' OR 1=1 --".padEnd(36)].map(isId), [false, false, false, false, false]);
   });
 });
