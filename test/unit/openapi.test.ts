@@ -245,6 +245,16 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(told.filter((id) => !named.has(id)), []);
   });
 
+  it('answers its example of a call about what the example of its path names', () => {
+    const exampleOf = (path: string, name: string): unknown => document.paths[path].get.parameters.find((parameter: any) => parameter.name === name).example;
+    const replied = (name: string): any => replyExamples[`GET ${name}`];
+    const one = '/analytics/surveys/{surveyId}/questions/{questionId}';
+    assert.deepEqual([exampleOf(one, 'surveyId'), exampleOf(one, 'questionId')], [ids.survey, replied(one).questionId]);
+    assert.equal(exampleOf('/surveys/{id}', 'id'), replied('/surveys/{id}').id);
+    assert.equal(exampleOf('/responses/{responseId}', 'responseId'), replied('/responses/{responseId}').id);
+    assert.equal(exampleOf('/exports/{exportId}', 'exportId'), replied('/exports/{exportId}').exportId);
+  });
+
   it('counts and crosses what the guests of its examples answered', () => {
     const { survey, questions } = toldSurvey();
     const plan = (name: 'heard' | 'first') => questionVariable(questions[name]) as Dimension;

@@ -19,7 +19,7 @@ export function parametersOf(route: Route): Parameter[] {
 
 function pathParameters(path: string): Parameter[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
-    const [description, example] = pathTexts[name === 'id' ? `${path.slice(0, path.indexOf('/{'))}/{id}` : name] ?? ['', undefined];
+    const [description, example] = pathTexts[`${path} ${name}`] ?? pathTexts[name === 'id' ? `${path.slice(0, path.indexOf('/{'))}/{id}` : name] ?? ['', undefined];
     return { name, in: 'path', required: true, description, ...(example !== undefined && { example }), schema: name === 'id' || name.endsWith('Id') ? { type: 'string', format: 'uuid' } : { type: 'string' } };
   });
 }
@@ -31,7 +31,7 @@ const pathTexts: Readonly<Record<string, readonly [description: string, example?
   '/surveys/{id}': ofSurvey, '/public/surveys/{id}': ofSurvey, '/ai/surveys/{id}': ofSurvey, surveyId: ofSurvey,
   '/users/{id}': ['The user', ids.owner], userId: ['The user', ids.owner], '/api-keys/{id}': ['The key, by the `id` that lists give'], '/webhooks/{id}': ['The webhook', ids.webhook],
   '/ai/conversations/{id}': ['The conversation, by the `conversationId` of its beginning'],
-  questionId: ['The question', ids.heard], responseId: ['The response: the `responseId` of the submission', ids.response], exportId: ['The export', ids.file],
+  questionId: ['The question', ids.heard], '/analytics/surveys/{surveyId}/questions/{questionId} questionId': ['The question', ids.again], responseId: ['The response: the `responseId` of the submission', ids.response], exportId: ['The export', ids.file],
   uploadId: ['The file: the `uploadId` that sending it gave'], deliveryId: ['The delivery, by the `id` that lists give'], jobId: ['The job: the `jobId` of the reply 202'], reportId: ['The report'], suggestionId: ['The suggestion, by its `id`'],
   language: ['A language that there are translations into: en, es, fr, de, it, pt, nl, pl, ru, zh-Hans, zh-Hant, ja, ko, ar or he', 'de'],
   provider: ['`openai`, `anthropic`, `gemini` or `azure`', 'openai'], respondent: ['The `respondent` of the submissions, percent-encoded', 'guest-17'],
