@@ -26,7 +26,7 @@ describe('README › Live', () => {
     assert.equal(overSocket.length, 3);
     assert.deepEqual(overEvents.slice(0, 3), overSocket);
     assert.equal(new Set(overEvents).size, 4, 'the fourth is what was missed since the cursor');
-    assert.equal(said('data: {"type":"analytics"').at(-1).totalResponses, 3);
+    assert.ok(said('data: {"type":"analytics"').some(({ totalResponses }) => totalResponses === 3));
     assert.ok(output.includes('event: status'));
   });
 });
