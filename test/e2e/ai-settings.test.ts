@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startAiProvider, standInKey, type AiProviderServer } from '../support/ai-provider.ts';
-import { adminClient, createClient, type Client } from '../support/client.ts';
+import { adminClient, type Client } from '../support/client.ts';
+import { newcomer } from '../support/newcomer.ts';
 import { freshDatabase } from '../support/people-server.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -62,9 +63,7 @@ describe('settings of AI providers', () => {
   });
 
   it('are for ADMINs alone', async () => {
-    await admin.create('/users', { email: 'ai-editor@example.org', password: 'a long password', role: 'EDITOR' });
-    const { accessToken } = await createClient(service).post('/auth/login', { email: 'ai-editor@example.org', password: 'a long password' });
-    const editor = createClient(service, accessToken);
+    const editor = await newcomer(service, admin);
     for (const [method, path] of [['GET', '/ai/settings'], ['POST', '/ai/settings/openai/test'], ['DELETE', '/ai/settings/openai']] as const) assert.equal((await editor.call(method, path)).status, 403, path);
     assert.equal((await editor.call('PUT', '/ai/settings/openai', { body: { apiKey: standInKey } })).status, 403);
     assert.equal((await editor.call('GET', '/ai/settings', { token: undefined })).status, 401);

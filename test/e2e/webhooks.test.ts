@@ -3,8 +3,9 @@ import { after, before, describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { webhookBodySchema } from '../../src/http/schemas/webhooks.ts';
 import { newId } from '../../src/ids.ts';
-import { adminClient, createClient, type Client } from '../support/client.ts';
+import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { newcomer } from '../support/newcomer.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores, type SharedStores } from '../support/stores.ts';
 import { startReceiver, type Answer, type Receiver } from '../support/webhook-receiver.ts';
@@ -209,13 +210,7 @@ describe('webhooks', () => {
   });
 
   it('are seen by nobody but their owner and an ADMIN, and hear only of what the owner may see', async () => {
-    const people = await Promise.all(['EDITOR', 'EDITOR', 'VIEWER'].map(async (role, n) => {
-      const email = `hook-${role.toLowerCase()}-${n}-${Date.now()}@example.com`;
-      await admin.create('/users', { email, password: 'long enough password', role });
-      const login = await createClient(service).call('POST', '/auth/login', { body: { email, password: 'long enough password' } });
-      return createClient(service, login.body.data.accessToken);
-    }));
-    const [ann, ben, vera] = people as [Client, Client, Client];
+    const [ann, ben, vera] = [await newcomer(service, admin), await newcomer(service, admin), await newcomer(service, admin, 'VIEWER')];
     const receiver = await receiverOf();
     const body = { url: receiver.url, events: ['response.completed'] };
     const hook = await ann.create('/webhooks', body);
@@ -308,18 +303,15 @@ describe('webhooks', () => {
   });
 
   it('go to the heir when their owner is deleted, and stop where they would tell of what was never the owner’s', async () => {
-    const email = `leaving-${Date.now()}@example.com`;
-    const leaving = await admin.create('/users', { email, password: 'long enough password', role: 'EDITOR' });
-    const login = await createClient(service).call('POST', '/auth/login', { body: { email, password: 'long enough password' } });
-    const person = createClient(service, login.body.data.accessToken);
+    const person = await newcomer(service, admin);
     const receiver = await receiverOf();
     const own = await person.create('/surveys', { title: 'Handed over', status: 'ACTIVE' });
     const question = await person.create(`/surveys/${own.id}/questions`, { type: 'NUMBER', text: 'n' });
     const shared = await openSurvey({ status: 'ACTIVE' });
-    await admin.put(`/surveys/${shared.id}/members/${leaving.id}`, { role: 'EDITOR' });
+    await admin.put(`/surveys/${shared.id}/members/${person.id}`, { role: 'EDITOR' });
     const body = { url: receiver.url, events: ['response.completed'] };
     const hooks = await Promise.all([{ surveyId: own.id }, { surveyId: shared.id }, {}].map((fields) => person.create('/webhooks', { ...body, ...fields })));
-    await admin.remove(`/users/${leaving.id}`);
+    await admin.remove(`/users/${person.id}`);
     const [ofOwn, ofShared, ofAll] = await Promise.all(hooks.map((hook) => admin.get(`/webhooks/${hook.id}`)));
     assert.deepEqual([ofOwn.isActive, ofShared.isActive, ofAll.isActive], [true, false, false]);
     const { id: adminId } = await admin.get('/auth/me');

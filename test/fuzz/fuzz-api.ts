@@ -159,7 +159,7 @@ async function settle(report: FuzzReport, { service, keeper, look, addFault }: A
 /** Other tests leave rows that cannot be stored; asked to try them again, the service would rightly log each as an error. */
 function intakeOfItsOwn(): Record<string, string> {
   const shared = process.env['TEST_REDIS_URL'];
-  return shared === undefined ? {} : { REDIS_URL: new URL('/7', shared).href };
+  return shared === undefined ? {} : { REDIS_URL: new URL('/13', shared).href };
 }
 
 /** Keys of providers that were set by the way are sealed for a service that is gone; the next to use the database could not read them. */
