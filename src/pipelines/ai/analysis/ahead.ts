@@ -1,3 +1,5 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
 /**
  * The same items in the same order, of which the next `count` are made while somebody is busy with one. A failure comes in its turn, after
  * what was made before it.
@@ -5,7 +7,8 @@
 export async function* ahead<T>(items: AsyncGenerator<T, void>, count: number): AsyncGenerator<T, void> {
   const coming: Promise<IteratorResult<T, void>>[] = [];
   const ask = (): void => {
-    const next = items.next();
+    // Who takes what is ready goes first.
+    const next = turn().then(() => items.next());
     // It is told to who takes it, which may be nobody.
     next.catch(() => undefined);
     coming.push(next);
