@@ -3,10 +3,11 @@ import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
 import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
 import { newId } from '../../src/ids.ts';
-import { adminClient, createClient, type Client } from '../support/client.ts';
+import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import { openEvents, openLive, refusedWith, socketUrl, takeTicket, type LiveSocket } from '../support/live-client.ts';
+import { newcomer } from '../support/newcomer.ts';
 import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
 import { sharedStores, type SharedStores } from '../support/stores.ts';
 
@@ -185,9 +186,8 @@ describe('live streams over WebSocket', () => {
 
   it('let nobody hear a foreign survey, and end what was shared when it no longer is', async () => {
     const survey = await numberSurvey();
-    const { id: userId } = await admin.create('/users', { email: 'listener@example.org', password: 'a long password 123', role: 'VIEWER' });
-    const login = await admin.call('POST', '/auth/login', { body: { email: 'listener@example.org', password: 'a long password 123' } });
-    const live = await connect(login.body.data.accessToken);
+    const { id: userId, token: foreign } = await newcomer(service, admin, 'VIEWER');
+    const live = await connect(foreign);
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
     assert.equal((await live.next('error'))['code'], 'NOT_FOUND');
     await admin.put(`/surveys/${survey.id}/members/${userId}`, { role: 'VIEWER' });
@@ -215,15 +215,14 @@ describe('live streams over WebSocket', () => {
 
   it('end within five seconds when the user is disabled, or the API key deleted', async () => {
     const survey = await numberSurvey();
-    const { id: userId } = await admin.create('/users', { email: 'leaver@example.org', password: 'a long password 123', role: 'EDITOR' });
-    const login = await admin.call('POST', '/auth/login', { body: { email: 'leaver@example.org', password: 'a long password 123' } });
+    const leaver = await newcomer(service, admin);
     const { id: keyId, key } = await admin.create('/api-keys', { name: 'listener', role: 'ADMIN' });
-    const [byUser, byKey, other] = [await connect(login.body.data.accessToken), await connect(key), await connect()];
+    const [byUser, byKey, other] = [await connect(leaver.token), await connect(key), await connect()];
     byKey.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
     await byKey.next('subscribed');
     const events = await openEvents(`${service.base}/surveys/${survey.id}/live`, key);
     await events.next('subscribed');
-    await admin.put(`/users/${userId}`, { isDisabled: true });
+    await admin.put(`/users/${leaver.id}`, { isDisabled: true });
     await admin.remove(`/api-keys/${keyId}`);
     const startedAt = Date.now();
     assert.deepEqual([(await byUser.closed).code, (await byKey.closed).code], [1008, 1008]);
@@ -235,14 +234,12 @@ describe('live streams over WebSocket', () => {
   });
 
   it('end with a reason and 1008 when the user is deleted, whether they listen to a survey of their own or to none', async () => {
-    const person = { email: 'goner@example.org', password: 'a long password 123' };
-    const { id: userId } = await admin.create('/users', { ...person, role: 'EDITOR' });
-    const { accessToken } = (await admin.call('POST', '/auth/login', { body: person })).body.data;
-    const survey = await createClient(service, accessToken).create('/surveys', { title: 'Theirs', status: 'ACTIVE' });
-    const [idle, listening] = [await connect(accessToken), await connect(accessToken)];
+    const person = await newcomer(service, admin);
+    const survey = await person.create('/surveys', { title: 'Theirs', status: 'ACTIVE' });
+    const [idle, listening] = [await connect(person.token), await connect(person.token)];
     listening.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses', 'analytics', 'status', 'jobs'] });
     await listening.next('subscribed');
-    await admin.remove(`/users/${userId}`);
+    await admin.remove(`/users/${person.id}`);
     for (const live of [idle, listening]) {
       const { code } = await live.closed;
       assert.deepEqual([code, live.messages.filter(({ type }) => type === 'error').map((message) => message['code'])], [1008, ['UNAUTHORIZED']]);
