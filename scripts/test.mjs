@@ -17,6 +17,9 @@ const longest = [
   'e2e/readme-live', 'chaos/outage', 'e2e/main-journey', 'e2e/ai-themes', 'integration/clickhouse-cluster', 'integration/live-socket', 'integration/embedded-clickhouse', 'e2e/left-behind', 'integration/authz-matrix', 'chaos/live', 'chaos/clock',
 ];
 
+// The longest takes two minutes.
+const patienceMinutes = 15;
+
 // They compare times of milliseconds, so nothing may run beside them.
 const alone = ['integration/auth-http', 'e2e/webhook-isolation'];
 
@@ -130,7 +133,12 @@ function runNode(args, options) {
     children.add(child);
     const pieces = [];
     child.stdout?.on('data', (piece) => pieces.push(piece));
+    const deadline = setTimeout(() => {
+      pieces.push(Buffer.from(`\nEnded after ${patienceMinutes} minutes: a test waits for ever.\n`));
+      child.kill('SIGKILL');
+    }, patienceMinutes * 60_000);
     const end = (code) => {
+      clearTimeout(deadline);
       children.delete(child);
       resolve({ code, said: Buffer.concat(pieces).toString() });
     };
