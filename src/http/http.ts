@@ -74,6 +74,7 @@ export async function createHttp(options: HttpOptions) {
     /** Readiness fails at once; after DRAIN_DELAY_MS, in which balancers hear of it, nothing new is taken and what runs may end. */
     async drain(deadlineMs: number): Promise<void> {
       isStopping = true;
+      if (settings.drainDelayMs > 0) server.windDown();
       await new Promise((resolve) => setTimeout(resolve, settings.drainDelayMs));
       live.drain();
       await server.drain(deadlineMs);

@@ -71,6 +71,10 @@ export function createServer(options: ServerOptions) {
   app.any('/*', general);
   return {
     listen: listening.listen,
+    /** Every reply from now on ends its connection, so that those which are kept open move elsewhere before anything is closed. */
+    windDown(): void {
+      isDraining = true;
+    },
     /** Stops taking connections, lets running requests end (bounded by the deadline), then closes the rest. */
     async drain(deadlineMs: number): Promise<void> {
       isDraining = true;

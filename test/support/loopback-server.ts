@@ -49,5 +49,5 @@ export async function startLoopback({ api = [], root = [], trustedProxies = [], 
     metrics: { requested: (path, status) => void requested.push([path, status]) },
   });
   const port = await server.listen('127.0.0.1', 0);
-  return { origin: `http://127.0.0.1:${port}`, port, requested, refused, counted: limits.counted, stop: () => server.drain(200) };
+  return { origin: `http://127.0.0.1:${port}`, port, requested, refused, counted: limits.counted, windDown: server.windDown, stop: () => server.drain(200) };
 }

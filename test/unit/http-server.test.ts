@@ -272,3 +272,19 @@ describe('the limits of a server', () => {
     }
   });
 });
+
+describe('a server that is winding down', () => {
+  it('goes on taking connections, and ends each with its next reply', async () => {
+    const server = await startLoopback({ root });
+    const ask = () => say(server.port, 'GET /well HTTP/1.1\r\nHost: here\r\n\r\n');
+    try {
+      assert.doesNotMatch(await ask(), /connection: close/i);
+      server.windDown();
+      const told = await ask();
+      assert.match(told, /^HTTP\/1\.1 200/);
+      assert.match(told, /\r\nconnection: close\r\n/i);
+    } finally {
+      await server.stop();
+    }
+  });
+});
