@@ -20,7 +20,12 @@ export function prepare() {
 
 /** Not for tests: they must not reach the stores of a real installation. What the environment already has stays. */
 export function loadSettingsFile() {
-  if (existsSync(inRoot('.env'))) process.loadEnvFile(inRoot('.env'));
+  if (!existsSync(inRoot('.env'))) return;
+  try {
+    process.loadEnvFile(inRoot('.env'));
+  } catch (error) {
+    stop(`The settings in .env cannot be read: ${error.message}`);
+  }
 }
 
 export function stop(message) {
