@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { createCore } from './actors/core.ts';
-import { ensureFirstAdmin, resetAdmin } from './auth/first-admin.ts';
+import { ensureFirstAdmin } from './auth/first-admin.ts';
 import { createPasswords } from './auth/passwords.ts';
 import { createFiguresDoor } from './http/figures-door.ts';
 import { createHttp } from './http/http.ts';
@@ -54,23 +54,17 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const workers = createWorkers({ url: urls.redisJobs, log });
   const core = createCore({ settings, stores, metrics, secrets, log });
   await core.listen();
-  const users = createUserStore(stores.sql);
   const shown = { settings, stores, core, metrics, secrets, log, figuresOfAll };
   const http = roles.includes('http') ? await createHttp({ ...shown, jobs: workers, drawReport: createReportDrawing(), isPortShared: options.isPortShared }) : undefined;
   // Of an installation whose HTTP processes are elsewhere, this one tells its figures itself.
   const door = settings.roles.includes('http') || settings.metricsPort === undefined ? undefined : await createFiguresDoor(shown);
   const jobs = startJobs({ roles, stores, core, workers, secrets, urls, settings, metrics, log, name: `${hostname()}-${process.pid}-${newId().slice(-8)}` });
-  const reset = async (...given: Parameters<typeof resetAdmin>) => {
-    const done = await resetAdmin(...given);
-    log.warn({ userId: done.userId }, 'ADMIN_RESET has given the user of ADMIN_EMAIL the role ADMIN and a new password: take it out of the settings again');
-    await createAudit(stores.sql, log).record({ actor: null, action: 'user.changed', objectKind: 'user', objectId: done.userId, details: { by: 'ADMIN_RESET' } });
-    return done;
-  };
   return {
     async firstAdmin() {
       const { adminEmail: email, adminPassword: password } = settings;
-      const deps = { users, hash: createPasswords().hash, newId: () => newId() };
-      const { createdPassword } = settings.isAdminReset && settings.roles.includes('http') ? await reset(deps, { email, password }) : await ensureFirstAdmin(deps, { email, password });
+      const resetWord = settings.roles.includes('http') ? settings.adminReset : undefined;
+      const deps = { users: createUserStore(stores.sql), audit: createAudit(stores.sql, log), hash: createPasswords().hash, newId: () => newId(), log };
+      const { createdPassword } = await ensureFirstAdmin(deps, { email, password, resetWord });
       return createdPassword === undefined ? undefined : { email, password: createdPassword };
     },
     figures: metrics.figures,

@@ -13,6 +13,9 @@ export class SettingsError extends Error {
 
 const whole = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.number().min(min).max(max));
+/** What an operator writes who means no. */
+const offWords = ['false', '0', 'no', 'off'];
+const wordOrOff = z.string().max(200).transform((word) => (offWords.includes(word.toLowerCase()) ? undefined : word));
 const flag = z.enum(['true', 'false', '1', '0', 'yes', 'no']).transform((text) => ['true', '1', 'yes'].includes(text));
 const list = z.string().transform((text) => text.split(',').map((item) => item.trim()).filter((item) => item !== ''));
 const address = (...protocols: string[]) =>
@@ -58,7 +61,7 @@ const environment = z.object({
   CLICKHOUSE_CLUSTER: z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]*$/).optional(),
   ADMIN_EMAIL: z.string().default('admin@localhost'),
   ADMIN_PASSWORD: z.string().min(8).max(200).optional(),
-  ADMIN_RESET: flag.default(false),
+  ADMIN_RESET: wordOrOff.optional(),
   JWT_PRIVATE_KEY: z.string().optional(),
   ACCESS_TOKEN_TTL_SECONDS: whole(1, 86_400).default(900),
   REFRESH_TOKEN_TTL_SECONDS: whole(1, longestSeconds).default(2_592_000),
@@ -164,7 +167,7 @@ export function readSettings(source: Record<string, string | undefined>) {
     clickhouseCluster: env.CLICKHOUSE_CLUSTER,
     adminEmail: env.ADMIN_EMAIL,
     adminPassword: env.ADMIN_PASSWORD,
-    isAdminReset: env.ADMIN_RESET,
+    adminReset: env.ADMIN_RESET,
     jwtPrivateKey: env.JWT_PRIVATE_KEY,
     accessTokenTtlSeconds: env.ACCESS_TOKEN_TTL_SECONDS,
     refreshTokenTtlSeconds: env.REFRESH_TOKEN_TTL_SECONDS,

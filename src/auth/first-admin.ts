@@ -1,5 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import type { Log } from '../log.ts';
 import { SettingsError } from '../settings.ts';
+import type { Audit } from '../stores/postgres/audit.ts';
 import { emailKey, isEmail } from './email.ts';
 import type { UserRole } from './roles.ts';
 
@@ -15,46 +17,50 @@ export interface FirstAdminDeps {
   users: {
     isEmpty(): Promise<boolean>;
     createFirst(user: NewAdmin): Promise<boolean>;
+    resetAdmin(user: NewAdmin, digest: string): Promise<{ userId: string } | undefined>;
   };
   hash(password: string): Promise<string>;
   newId(): string;
+  audit: Pick<Audit, 'record'>;
+  log: Pick<Log, 'warn'>;
 }
 
 export interface AdminGiven {
   email: string;
   /** Left out: one is made. */
   password?: string | undefined;
+  /** A word of the operator's; with each the address's user is reset once. Left out: nobody is. */
+  resetWord?: string | undefined;
 }
 
 /**
- * Makes the first ADMIN where there is no user at all. Without a password one is made; it is in the reply of the one process that
- * created the user, and nowhere else. Throws a SettingsError that names ADMIN_EMAIL if the address is not valid.
+ * Makes the first ADMIN where there is no user at all, or, for an installation that nobody can get into any more, whoever has this address, or
+ * somebody new, an ADMIN with this password. Without a password one is made; it is in the reply of the one process that
+ * did so, and nowhere else. Throws a SettingsError that names ADMIN_EMAIL if the address is not valid.
  */
 export async function ensureFirstAdmin(deps: FirstAdminDeps, given: AdminGiven): Promise<{ createdPassword?: string }> {
+  if (given.resetWord !== undefined) return resetAdmin(deps, given, given.resetWord);
   if (!(await deps.users.isEmpty())) return {};
   const { password, user } = await adminOf(deps, given);
   const isCreated = await deps.users.createFirst(user);
   return isCreated && given.password === undefined ? { createdPassword: password } : {};
 }
 
-export type ResetAdminDeps = Pick<FirstAdminDeps, 'hash' | 'newId'> & {
-  users: {
-    findByEmail(emailKey: string): Promise<{ id: string } | undefined>;
-    change(id: string, to: { role: UserRole; isDisabled: boolean; passwordHash: string }, keptSessionId: null): Promise<unknown>;
-    create(user: NewAdmin): Promise<unknown>;
-  };
-};
-
-/**
- * For an installation that nobody can get into any more: whoever has this address, or somebody new, is an ADMIN with this password, or one that
- * is made. All sessions of a user who was there end.
- */
-export async function resetAdmin(deps: ResetAdminDeps, given: AdminGiven): Promise<{ userId: string; createdPassword?: string }> {
+async function resetAdmin(deps: FirstAdminDeps, given: AdminGiven, word: string): Promise<{ createdPassword?: string }> {
   const { password, user } = await adminOf(deps, given);
-  const found = await deps.users.findByEmail(user.emailKey);
-  if (found) await deps.users.change(found.id, { role: 'ADMIN', isDisabled: false, passwordHash: user.passwordHash }, null);
-  else await deps.users.create(user);
-  return { userId: found?.id ?? user.id, ...(given.password === undefined && { createdPassword: password }) };
+  const done = await deps.users.resetAdmin(user, digestOf(word, user.emailKey));
+  if (!done) {
+    deps.log.warn('ADMIN_RESET was used before with this word, so nobody was reset: take it out of the settings, or give another word for another reset');
+    return {};
+  }
+  deps.log.warn({ userId: done.userId }, 'ADMIN_RESET has given the user of ADMIN_EMAIL the role ADMIN and a new password; with this word it does so once');
+  await deps.audit.record({ actor: null, action: 'user.changed', objectKind: 'user', objectId: done.userId, details: { by: 'ADMIN_RESET' } });
+  return given.password === undefined ? { createdPassword: password } : {};
+}
+
+/** Of the word and the address, not of the password: a digest that is quick to make would help to guess that. */
+function digestOf(word: string, key: string): string {
+  return createHash('sha256').update(JSON.stringify([word, key])).digest('hex');
 }
 
 async function adminOf({ hash, newId }: Pick<FirstAdminDeps, 'hash' | 'newId'>, given: AdminGiven): Promise<{ password: string; user: NewAdmin }> {

@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis';
 import { createAccessTokens } from '../auth/access-tokens.ts';
 import { createAccountGuard } from '../auth/account-guard.ts';
-import { ensureFirstAdmin } from '../auth/first-admin.ts';
 import { createPasswords } from '../auth/passwords.ts';
 import { createRefresh } from '../auth/refresh.ts';
 import { createSignIn } from '../auth/sign-in.ts';
@@ -72,8 +71,6 @@ export async function createPeople(deps: PeopleDeps) {
     members: stores.members,
     rightsChanged,
     routes: peopleRoutes(routeDeps),
-    /** To be run at start, after the migrations; see auth/first-admin. */
-    ensureFirstAdmin: (given: { email: string; password?: string | undefined }) => ensureFirstAdmin({ users: stores.users, hash: passwords.hash, newId }, given),
   };
 }
 

@@ -41,7 +41,7 @@ describe('the first ADMIN of an installation', () => {
     });
   });
 
-  it('is given a new password by ADMIN_RESET, which ends the sessions and stands in the audit', async () => {
+  it('is given a new password by ADMIN_RESET, once and not by later starts, which ends the sessions and stands in the audit', async () => {
     const password = 'a password that is remembered';
     await database.sql`UPDATE users SET role = 'VIEWER', is_disabled = true`;
     await during({ ...nobodyYet, ADMIN_PASSWORD: password, ADMIN_RESET: 'true' }, async (service) => {
@@ -50,6 +50,12 @@ describe('the first ADMIN of an installation', () => {
       const audit = await createClient(service, body.data.accessToken).get('/audit?action=user.changed');
       assert.deepEqual(audit[0].details, { by: 'ADMIN_RESET' });
       assert.match(service.logs(), /ADMIN_RESET has given/);
+      await createClient(service, body.data.accessToken).post('/auth/password', { currentPassword: password, newPassword: 'one that nobody has seen' });
+    });
+    // As a container keeps it over its restarts.
+    await during({ ...nobodyYet, ADMIN_PASSWORD: password, ADMIN_RESET: 'true' }, async (service) => {
+      assert.deepEqual([(await signIn(service, password)).status, (await signIn(service, 'one that nobody has seen')).status], [401, 200]);
+      assert.match(service.logs(), /ADMIN_RESET was used before/);
     });
     await during({ ...nobodyYet, ADMIN_EMAIL: 'second@example.org', ADMIN_RESET: 'true' }, async ({ printed }) => {
       assert.match(printed(), /first ADMIN {3}second@example\.org {2}password: \S+ /);

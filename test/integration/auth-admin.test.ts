@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
-import { createPeople } from '../../src/http/people.ts';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { ensureFirstAdmin, type AdminGiven } from '../../src/auth/first-admin.ts';
+import { createPasswords } from '../../src/auth/passwords.ts';
 import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
-import { createSecrets } from '../../src/secrets.ts';
-import { makeSigningKey } from '../../src/auth/signing-keys.ts';
+import { createAudit } from '../../src/stores/postgres/audit.ts';
+import { createUserStore } from '../../src/stores/postgres/users.ts';
 import { createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { freshDatabase, freshRedis, password, startPeopleServer, type PeopleServer } from '../support/people-server.ts';
+import { freshDatabase, password, startPeopleServer, type PeopleServer } from '../support/people-server.ts';
 
 let server: PeopleServer;
 let admin: Client;
@@ -126,39 +127,46 @@ describe('users', () => {
 });
 
 describe('the first ADMIN', () => {
-  const start = async (sql: PeopleServer['sql']) => {
-    const redis = await freshRedis();
-    const settings = { dataDir: '/nonexistent', jwtPrivateKey: makeSigningKey(), accessTokenTtlSeconds: 60, refreshTokenTtlSeconds: 60 };
-    const made = await createPeople({ sql, redis, secrets: createSecrets('a master key for tests'), log: createLog('silent'), settings, nowMs: Date.now, newId });
-    return { made, end: () => redis.disconnect() };
-  };
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+  beforeEach(async () => {
+    database = await freshDatabase();
+  });
+  afterEach(() => database.drop());
+  const log = createLog('silent');
+  const start = (given: AdminGiven) => ensureFirstAdmin({ users: createUserStore(database.sql), audit: createAudit(database.sql, log), hash: createPasswords().hash, newId, log }, given);
+  const together = async (given: AdminGiven) => (await Promise.all(Array.from({ length: 4 }, () => start(given)))).flatMap(({ createdPassword }) => createdPassword ?? []);
+  const users = async () => (await database.sql`SELECT role, email FROM users ORDER BY email`).map(({ role, email }) => `${role} ${email}`);
+  const passwordHash = async () => (await database.sql`SELECT password_hash FROM users`)[0]?.['password_hash'];
 
   it('is made once by processes that start together, and its password is told once', async () => {
-    const database = await freshDatabase();
-    const processes = await Promise.all(Array.from({ length: 4 }, () => start(database.sql)));
-    try {
-      const told = (await Promise.all(processes.map(({ made }) => made.ensureFirstAdmin({ email: 'admin@localhost' })))).flatMap(({ createdPassword }) => createdPassword ?? []);
-      assert.equal(told.length, 1);
-      assert.ok((told[0]?.length ?? 0) >= 20);
-      const rows = await database.sql`SELECT role, email FROM users`;
-      assert.deepEqual(rows.map((row) => [row['role'], row['email']]), [['ADMIN', 'admin@localhost']]);
-      assert.deepEqual(await processes[0]?.made.ensureFirstAdmin({ email: 'other@localhost' }), {});
-    } finally {
-      for (const { end } of processes) end();
-      await database.drop();
-    }
+    const told = await together({ email: 'admin@localhost' });
+    assert.equal(told.length, 1);
+    assert.ok((told[0]?.length ?? 0) >= 20);
+    assert.deepEqual(await users(), ['ADMIN admin@localhost']);
+    assert.deepEqual(await start({ email: 'other@localhost' }), {});
   });
 
   it('takes a given password silently, and refuses a bad address by name', async () => {
-    const database = await freshDatabase();
-    const { made, end } = await start(database.sql);
-    try {
-      await assert.rejects(made.ensureFirstAdmin({ email: 'nobody' }), /ADMIN_EMAIL/);
-      assert.deepEqual(await made.ensureFirstAdmin({ email: 'admin@localhost', password }), {});
-    } finally {
-      end();
-      await database.drop();
-    }
+    await assert.rejects(start({ email: 'nobody' }), /ADMIN_EMAIL/);
+    assert.deepEqual(await start({ email: 'admin@localhost', password }), {});
+  });
+
+  it('is reset once with a word, by one of the processes that start together, and again with another word', async () => {
+    await start({ email: 'admin@localhost', password });
+    const told = await together({ email: 'admin@localhost', resetWord: 'true' });
+    assert.equal(told.length, 1);
+    const hash = await passwordHash();
+    assert.ok((await createPasswords().check(told[0] ?? '', hash)).isMatch);
+    assert.deepEqual(await start({ email: 'admin@localhost', resetWord: 'true' }), {});
+    assert.equal(await passwordHash(), hash);
+    assert.ok((await start({ email: 'admin@localhost', resetWord: 'again' })).createdPassword);
+    assert.notEqual(await passwordHash(), hash);
+  });
+
+  it('is made by a reset where nobody has the address, once by processes that start together', async () => {
+    await start({ email: 'admin@localhost', password });
+    assert.equal((await together({ email: 'second@localhost', resetWord: 'true' })).length, 1);
+    assert.deepEqual(await users(), ['ADMIN admin@localhost', 'ADMIN second@localhost']);
   });
 });
 

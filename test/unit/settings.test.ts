@@ -40,6 +40,11 @@ describe('settings', () => {
     for (const host of ['0.0.0.0', '::', '::1', 'localhost', 'survey-1.internal', 'web_1', 'host.docker.internal', 'b1', 'node-02']) assert.equal(readSettings({ HOST: host }).host, host);
   });
 
+  it('take any word for a reset of the ADMIN but those that mean no', () => {
+    for (const word of ['true', '2027-03-01']) assert.equal(readSettings({ ADMIN_RESET: word }).adminReset, word);
+    for (const word of ['', 'false', 'FALSE', '0', 'no', 'off']) assert.equal(readSettings({ ADMIN_RESET: word }).adminReset, undefined, word);
+  });
+
   it('treat an empty value as not given', () => {
     assert.equal(readSettings({ PORT: '', REDIS_URL: '' }).port, 3000);
   });

@@ -104,6 +104,22 @@ export function createUserStore(sql: Sql, handOver: HandOver = async () => {}) {
       }),
 
     /**
+     * Whoever has this address, or somebody new, is an active ADMIN with this password, and all sessions end. Gives whose they were; undefined where
+     * a reset of this digest has been before: of processes that start together one resets.
+     */
+    resetAdmin: (user: NewUser, digest: string): Promise<{ userId: string } | undefined> =>
+      changing(async (tx) => {
+        const noted = await tx`INSERT INTO admin_resets (digest) VALUES (${digest}) ON CONFLICT DO NOTHING`;
+        if (noted.count === 0) return undefined;
+        const [found] = await tx<{ id: string }[]>`
+          UPDATE users SET role = 'ADMIN', is_disabled = false, password_hash = ${user.passwordHash}, updated_at = now()
+          WHERE email_key = ${user.emailKey} RETURNING id`;
+        if (!found) return { userId: (await insert(tx, user)).id };
+        await endSessions(tx, found.id, null);
+        return { userId: found.id };
+      }),
+
+    /**
      * Throws NOT_FOUND, EMAIL_TAKEN or LAST_ADMIN. A new password or a disabling ends the user's sessions, all but `keptSessionId`.
      */
     change: (id: string, given: UserChange, keptSessionId: string | null): Promise<User> =>
