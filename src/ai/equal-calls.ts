@@ -13,13 +13,32 @@ const callsOf = (kept: KeptReplies): Map<string, Promise<unknown>> => {
   return known;
 };
 
+/** An equal call went out before this one. */
+export class Overtaken extends Error {}
+
+interface Announcement<T> {
+  /** Is to `announce` itself no sooner than it goes out: others would wait for what may never be sent. That throws Overtaken. */
+  call(announce: () => void): Promise<T>;
+  isKept(given: T): Promise<unknown>;
+  /** Of who makes the call, whose own time limit is no fault of the provider. */
+  signal: AbortSignal;
+}
+
 /** Makes a call that others of this process, who ask for the same meanwhile, wait for: until `isKept` has what it gives. */
-export async function announced<T>(kept: KeptReplies, key: string, { call, isKept }: { call: () => Promise<T>; isKept: (given: T) => Promise<unknown> }): Promise<T> {
+export async function announced<T>(kept: KeptReplies, key: string, { call, isKept, signal }: Announcement<T>): Promise<T> {
   const calls = callsOf(kept);
-  const given = call();
-  const ended = given.then(isKept);
-  calls.set(key, ended);
-  ended.catch(() => undefined).finally(() => calls.delete(key));
+  let settle = (_: Promise<unknown>): void => undefined;
+  const ended = new Promise<unknown>((resolve) => (settle = resolve));
+  const announce = (): void => {
+    const other = calls.get(key);
+    if (other && other !== ended) throw new Overtaken('An equal call is under way');
+    calls.set(key, ended);
+  };
+  const given = call(announce);
+  settle(given.then(isKept).catch((error: unknown) => {
+    if (!signal.aborted && error instanceof Problem && shared.includes(error.code)) throw error;
+  }));
+  ended.catch(() => undefined).finally(() => calls.get(key) === ended && calls.delete(key));
   return given;
 }
 
@@ -31,8 +50,6 @@ export function endOf(other: Promise<unknown>, signal: AbortSignal): Promise<voi
   return withOwnSignal(signal, async (own) => {
     own.throwIfAborted();
     const aborted = new Promise<never>((_, reject) => own.addEventListener('abort', () => reject(own.reason), { once: true }));
-    await Promise.race([aborted, other.catch((error: unknown) => {
-      if (error instanceof Problem && shared.includes(error.code)) throw error;
-    })]);
+    await Promise.race([aborted, other]);
   });
 }

@@ -59,7 +59,7 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
       .catch((error: unknown) => log.warn({ err: error }, 'an AI call was not written down'));
   };
   return {
-    ...provider,
+    ...provider, account,
     async complete(request) {
       const id = deps.newId();
       await ready(id, request, metered, deps).catch(async (error: unknown) => {

@@ -69,6 +69,8 @@ export interface KeptReplies {
 export interface Provider {
   name: ProviderName;
   models: Readonly<Record<ModelTier, string>>;
+  /** Names the key and address that it calls with; left out where nobody else has others. */
+  account?: string;
   /** Set where replies are kept. */
   kept?: KeptReplies | undefined;
   complete(request: CompletionRequest): Promise<Completion>;

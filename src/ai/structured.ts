@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { z } from 'zod';
-import { announced, endOf, equalCall } from './equal-calls.ts';
+import { announced, endOf, equalCall, Overtaken } from './equal-calls.ts';
 import { thinkingTokens } from './models.ts';
 import { withOwnSignal } from './own-signal.ts';
 import { UnfitReply, type Completion, type CompletionRequest, type ModelTier, type Provider, type Turn } from './provider.ts';
@@ -48,25 +48,41 @@ export async function ask<T>(provider: Provider, task: Task<T>, signal: AbortSig
 
 /** The same; `noted` resolves when the calls are written down and the reply is kept. */
 export async function askAhead<T>(provider: Provider, task: Task<T>, { signal, ...ahead }: AskAhead): Promise<Asked<T> & { noted: Promise<unknown> }> {
-  const { kept } = provider;
-  const anew = () => withOwnSignal(signal, (own) => askAnew(provider, task, { signal: own, ...ahead }));
+  const { kept, account = '' } = provider;
+  const anew = (begin = ahead.begin) => withOwnSignal(signal, (own) => askAnew(provider, task, { ...ahead, signal: own, ...(begin && { begin }) }));
   if (!kept) return (await anew()).asked;
   const key = createHash('sha256').update(JSON.stringify([provider.name, provider.models[task.tier], task.name, task.version, task.system, task.data])).digest('base64url');
+  // Another key may be of use where this one is not.
+  const ofAccount = `${account} ${key}`;
+  const call = async (announce: () => void) => {
+    const { asked, text } = await anew(announcing(ahead.begin, announce));
+    const isKept = kept.set(key, text);
+    return { ...asked, noted: Promise.all([asked.noted, isKept]), isKept };
+  };
   for (;;) {
     const known = await kept.get(key);
     const read = known === undefined ? undefined : readReply(known, task);
     if (read && 'value' in read) return { value: read.value, model: provider.models[task.tier], inputTokens: 0, outputTokens: 0, noted: Promise.resolve() };
-    const other = equalCall(kept, key);
-    if (!other) break;
-    await endOf(other, signal);
+    const other = equalCall(kept, ofAccount);
+    if (other) await endOf(other, signal);
+    else {
+      try {
+        const { isKept: _, ...asked } = await announced(kept, ofAccount, { call, isKept: (given) => given.isKept, signal });
+        return asked;
+      } catch (error) {
+        if (!(error instanceof Overtaken)) throw error;
+      }
+    }
   }
-  const call = async () => {
-    const { asked, text } = await anew();
-    const isKept = kept.set(key, text);
-    return { ...asked, noted: Promise.all([asked.noted, isKept]), isKept };
+}
+
+/** Announces a call when it may go out: at once where it waits for no leave. */
+function announcing(begin: AskAhead['begin'], announce: () => void): AskAhead['begin'] {
+  if (!begin) return void announce();
+  return async () => {
+    await begin();
+    announce();
   };
-  const { isKept: _, ...asked } = await announced(kept, key, { call, isKept: (given) => given.isKept });
-  return asked;
 }
 
 /** A reply that does not fit is sent back once with what is wrong; then it is AI_PROVIDER_ERROR. Calls that came to nothing are written down before that is said. */
