@@ -92,6 +92,15 @@ test('what was taken out is shown in a table as long as anybody in the survey ch
   assert.deepEqual(await shownIn([{ dimension: single(0, 1), code: 1 }]), [['v1', 'v2', 'v3'], ['v1', 'v2'], 1]);
 });
 
+test('of a question with something taken out only that is looked for in the whole survey, however many different answers there are', async () => {
+  const surveyId = await given([...Array.from({ length: 300 }, (_, index) => ({ codes: [1, index << 1, index] })), { codes: [2, 0b10, 0b1] }, { codes: [1, 0b1] }]);
+  const options: Dimension = { categories: categories(...Array.from({ length: 32 }, (_, index) => index + 1)).map((category) => ({ ...category, isHidden: category.code === 1 || category.code === 32 })), source: { kind: 'bits', slots: [1, 2] } };
+  const select: ResponseDatabase['clickhouse']['select'] = (sql, given) => database.clickhouse.select(sql, { ...given, settings: { ...given?.settings, max_rows_to_group_by: 20 } });
+  const { countCrosstab } = createCrosstabStore({ clickhouse: { ...database.clickhouse, select } });
+  const counted = await countCrosstab({ surveyId, rows: single(0, 1, 2), columns: options, filters: [{ dimension: single(0, 2), code: 2 }] });
+  assert.deepEqual([counted.total, counted.columnTotals, counted.chosen], [1, new Map([[2, 1], [17, 1]]), { columns: new Set([1]) }]);
+});
+
 test('filters, dates and versions apply before counting', async () => {
   const surveyId = newId();
   const [merged, deleted] = [newId(), newId()];

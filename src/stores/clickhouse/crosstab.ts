@@ -59,9 +59,9 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
     // Sums of weights with superseded ones subtracted again would keep their rounding.
     const isAdditive = weight === undefined;
     const crossed = tables.map((table) => ({ isAdditive, statement: (source: string) => crosstabStatement(table, withFindings(table, source, { findings, columns: scope.columns }), columnOf) }));
-    const shrunk = [...new Set([query.rows, ...tables.map((table) => table.columns)])].filter(hasHiddenCategories);
-    const { rows } = await runScans(scope, [...crossed, ...shrunk.map((dimension) => chosenScan(dimension, columnOf))]);
-    return { tables: rows.slice(0, tables.length), chosen: new Map(shrunk.map((dimension, index) => [dimension, collectChosen(rows[tables.length + index] ?? [])])) };
+    const withHidden = [...new Set([query.rows, ...tables.map((table) => table.columns)])].filter(hasHiddenCategories);
+    const { rows } = await runScans(scope, [...crossed, ...withHidden.map((dimension) => chosenScan(dimension, columnOf))]);
+    return { tables: rows.slice(0, tables.length), chosen: new Map(withHidden.map((dimension, index) => [dimension, collectChosen(rows[tables.length + index] ?? [])])) };
   };
 
   return {

@@ -1,18 +1,21 @@
-import type { Dimension } from '../../../domain/questions/contract.ts';
+import type { Category, Dimension } from '../../../domain/questions/contract.ts';
 import { dimensionWords } from '../query/dimension.ts';
 import type { ColumnOf } from '../query/selection.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
-/** Which categories of a dimension anybody in the whole survey fell into: rows of (0, code, '', [responses]). For answers, not for findings. */
-export function chosenScan(dimension: Dimension, columnOf: ColumnOf): Scan {
-  const { words, codesOf } = dimensionWords(dimension, columnOf, '[]');
+/**
+ * Which hidden categories of a dimension anybody in the whole survey fell into: rows of (0, code, '', [responses]). For answers, not for
+ * findings. Nothing else of the answers is grouped by: of several that can be combined, there may be as many combinations as responses.
+ */
+export function chosenScan({ categories, source }: Dimension, columnOf: ColumnOf): Scan {
+  const { words, codesOf } = dimensionWords({ categories: categories.filter(isTakenOut), source }, columnOf, '[]');
   const names = words.map((_, index) => `w${index}`);
   return {
     isAdditive: true,
     isOfWholeSurvey: true,
-    statement: (source) =>
+    statement: (from) =>
       `SELECT 0 AS place, arrayJoin(${codesOf(names)}) AS code, '' AS label, [sum(amount)] AS figures FROM
-        (SELECT ${words.map((word, index) => `${word} AS w${index}`).join(', ')}, count() AS amount FROM ${source} GROUP BY ${names.join(', ')}) GROUP BY code`,
+        (SELECT ${words.map((word, index) => `${word} AS w${index}`).join(', ')}, count() AS amount FROM ${from} GROUP BY ${names.join(', ')}) GROUP BY code`,
   };
 }
 
@@ -23,4 +26,6 @@ export function collectChosen(rows: readonly ScanRow[]): Set<number> {
 }
 
 /** Only of what was taken out is it asked. */
-export const hasHiddenCategories = ({ categories }: Dimension): boolean => categories.some(({ isHidden }) => isHidden === true);
+export const hasHiddenCategories = ({ categories }: Dimension): boolean => categories.some(isTakenOut);
+
+const isTakenOut = ({ isHidden }: Category): boolean => isHidden === true;

@@ -24,7 +24,7 @@ export function dimensionWords({ categories, source }: Dimension, columnOf: Colu
       return { words: [columnOf(source.slot)], codesOf: ([word = '']) => only(word) };
     case 'bits':
       return {
-        words: source.slots.map((slot, index) => `bitAnd(${columnOf(slot)}, toUInt16(${wordMask(known, index)}))`),
+        words: source.slots.map((slot, index) => wordOf(columnOf(slot), wordMask(known, index))),
         codesOf: bitsOf,
       };
     case 'first':
@@ -37,6 +37,9 @@ export function dimensionWords({ categories, source }: Dimension, columnOf: Colu
 function codeList(codes: readonly number[]): string {
   return `CAST([${codes.map(whole).join(', ')}], 'Array(UInt32)')`;
 }
+
+/** A word of which nothing is asked is not read. */
+const wordOf = (column: string, mask: number): string => (mask === 0 ? 'toUInt16(0)' : `bitAnd(${column}, toUInt16(${mask}))`);
 
 function wordMask(codes: readonly number[], word: number): number {
   return codes.map((code) => code - 1 - word * bitsPerWord).reduce((mask, bit) => (bit >= 0 && bit < bitsPerWord ? mask | (1 << bit) : mask), 0);
