@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { assetPath } from '../../src/assets.ts';
 import { Problem } from '../../src/errors.ts';
 import { newId } from '../../src/ids.ts';
-import { binEdges } from '../../src/stores/clickhouse/counting/bins.ts';
+import { binEdges, binsOf } from '../../src/stores/clickhouse/counting/bins.ts';
 import { collectMoments } from '../../src/stores/clickhouse/counting/numbers.ts';
 import { collectTexts, textScan } from '../../src/stores/clickhouse/counting/texts.ts';
 import { collectCodes, joinWords } from '../../src/stores/clickhouse/counting/codes.ts';
@@ -77,6 +77,16 @@ test('bins begin at the least value, rise, and are never more than twenty', () =
       for (const [index, edge] of edges.entries()) assert.ok(Number.isFinite(edge) && (index === 0 || (edge > (edges[index - 1] ?? edge) && edge < max)));
     }),
   );
+});
+
+test('bins rise within their limits between bounds too, however close together those are', () => {
+  const narrow = [[0, 1e-21], [-1e-21, 1e-21], [1e-20, 2e-20], [0, 1e-19], [5e-324, 1e-323], [1, 1 + Number.EPSILON]].map(([min = 0, max = 0]) => ({ min, max }));
+  for (const bounds of [...narrow, { min: 3, max: 3 }, { min: -1, max: 1 }]) {
+    const { edges, max } = binsOf({ slot: 0, presence: 0, bounds }, null);
+    assert.ok(edges.length >= 1 && edges[0] === bounds.min && max === bounds.max, `${bounds.min}–${bounds.max}`);
+    for (const [index, edge] of edges.entries()) assert.ok(index === 0 || (edge > (edges[index - 1] ?? edge) && edge < max), `${edges}`);
+  }
+  assert.equal(binsOf({ slot: 0, presence: 0, bounds: { min: 0, max: 1e-21 } }, null).edges.length, 20);
 });
 
 test('bins of a round range have round limits', () => {

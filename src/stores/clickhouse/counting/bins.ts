@@ -27,7 +27,14 @@ export function binsOf({ scale, bounds, isWhole }: NumberRequest, range: NumberR
   return { max, edges: bounds ? decimalEdges({ min, max }) : binEdges(min, max) };
 }
 
-const decimalEdges = (ends: NumberBounds): number[] => binEdges(ends.min, ends.max).map((edge) => roundTo(edge, edgeDigits(ends)));
+/** Rounded, unless the ends are too close together for that. */
+function decimalEdges(ends: NumberBounds): number[] {
+  const edges = binEdges(ends.min, ends.max);
+  const rounded = edges.map((edge) => roundTo(edge, edgeDigits(ends)));
+  return rounded[0] === ends.min && rise([...rounded, ends.max]) ? rounded : edges;
+}
+
+const rise = (numbers: readonly number[]): boolean => numbers.every((number, index) => index === 0 || number > (numbers[index - 1] ?? number));
 
 /** Whether both lie the same. */
 export function areSameBins(one: Bins, other: Bins): boolean {
