@@ -1,5 +1,5 @@
 import { mayNameRespondent, type BuriedRow } from '../domain/buried-row.ts';
-import { encodeTombstone } from '../domain/response-row.ts';
+import { encodeTombstone, type ResponseHead } from '../domain/response-row.ts';
 import { isOwnResponseId } from '../ids.ts';
 import type { Doom, DoomedResponse } from '../stores/clickhouse/erasure.ts';
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
@@ -16,7 +16,7 @@ import type { Reading } from './reading.ts';
 
 export interface ErasingDeps {
   intake: Pick<Intake, 'remove'>;
-  responses: Pick<ResponseStore, 'doomed' | 'findAll'>;
+  responses: Pick<ResponseStore, 'doomed' | 'findAll' | 'wasDeleted'>;
   reading: Pick<Reading, 'settled'>;
   uploads: Pick<Uploads, 'removeOfResponses'>;
   uploadRows: Pick<UploadRows, 'doubt'>;
@@ -52,13 +52,17 @@ const filesKeptMs = dayMs;
 
 /** Deletes responses for good: their tombstones end counts and rows, and their files go. */
 export function createErasing(deps: ErasingDeps) {
+  const removeTraces = async (responseId: string): Promise<void> => {
+    await deps.uploads.removeOfResponses([responseId]);
+    await deps.findings.removeOfResponses([responseId]);
+  };
+
   /** As the intake's own; the response's files go too, and what analyses found in it. */
   const remove = async ({ surveyId, responseId, submittedAtMs, isComplete }: DoomedResponse): Promise<boolean> => {
     // Should this be cut short, the sweep of uploads asks whether the response is still there.
     await deps.uploadRows.doubt([responseId]);
     const isRemoved = await deps.intake.remove({ surveyId, responseId, submittedAtMs, isComplete, row: encodeTombstone(surveyId, responseId, submittedAtMs) });
-    await deps.uploads.removeOfResponses([responseId]);
-    await deps.findings.removeOfResponses([responseId]);
+    await removeTraces(responseId);
     return isRemoved;
   };
 
@@ -93,9 +97,20 @@ export function createErasing(deps: ErasingDeps) {
     for (const id of await deps.exports.withdraw(concerned)) await deps.exportFiles.remove(id);
   };
 
+  /** The responses that letters belong to, but for those that were deleted before: a letter may have stayed behind then. */
+  const responsesOf = async (letters: readonly BuriedLetter[]): Promise<DoomedResponse[]> => {
+    const left: DoomedResponse[] = [];
+    for (const response of oncePerResponse(headsOf(letters)))
+      if (!(await deps.responses.wasDeleted(response.responseId, response.submittedAtMs))) left.push(response);
+    return left;
+  };
+
   /** Ends those too that could not be stored: their tombstones outlive them, should one be put back in this moment. */
   const eraseBuried = async (surveyId: string, doomed: readonly BuriedLetter[]): Promise<number> => {
-    const gone = await removeAll(doomed.flatMap(({ row: { head } }) => head ?? []));
+    // Of what cannot be read nobody knows what it was: the sweep of uploads asks whether anything is left of it.
+    const unread = doomed.flatMap(({ row: { head, responseId } }) => (head || responseId === null ? [] : [responseId]));
+    if (unread.length > 0) await deps.uploadRows.doubt(unread);
+    const gone = await removeAll(await responsesOf(doomed));
     await deps.buried.drop(surveyId, doomed);
     return gone;
   };
@@ -116,6 +131,8 @@ export function createErasing(deps: ErasingDeps) {
   };
 
   const erase = async (surveyId: string, doom: Doom, { most, pauseMs, conceal, buried, tally = () => undefined }: EraseOptions): Promise<{ removed: number; isFinished: boolean }> => {
+    // A completion may lie there: what is stored does not say so.
+    const lying = headsOf(await buried());
     for (let removed = 0; ; ) {
       // What was accepted, and deleted, before now is to be seen.
       await deps.reading.settled(surveyId);
@@ -126,7 +143,7 @@ export function createErasing(deps: ErasingDeps) {
         return { removed: removed + unburied, isFinished: true };
       }
       if (removed >= most) return { removed, isFinished: false };
-      const gone = await concealed(concernedBy(surveyId, doomed), conceal, () => removeAll(doomed));
+      const gone = await concealed(concernedBy(surveyId, doomed), conceal, () => removeAll(withCompletions(doomed, lying)));
       removed += gone;
       tally(gone);
       // Deleted before, and yet still shown: going round would not help.
@@ -136,12 +153,23 @@ export function createErasing(deps: ErasingDeps) {
   };
 
   return {
-    /** Erases one response, and what else its survey has under its id, also what could not be stored of it, with the export files that may show it. False: it was deleted before. */
-    async eraseOne(given: DoomedResponse): Promise<boolean> {
-      const all = [given, ...(await othersOf(given))];
-      const isErased = (await concealed(concernedBy(given.surveyId, all), withdraw, () => removeAll(all))) > 0;
-      await deps.buried.drop(given.surveyId, await deps.buried.ofResponse(given.surveyId, given.responseId));
-      return isErased;
+    /**
+     * Erases one response, and what else its survey has under its id, also what could not be stored of it, with the export files that may
+     * show it. `stored`: what the response store has of it. False: there is nothing of it, or it was deleted before.
+     */
+    async eraseOne({ surveyId, responseId }: Pick<DoomedResponse, 'surveyId' | 'responseId'>, stored?: DoomedResponse): Promise<boolean> {
+      const letters = await deps.buried.ofResponse(surveyId, responseId);
+      const known = stored ? [stored, ...(await othersOf(stored))] : [];
+      if (letters.length === 0 && known.length === 0) return false;
+      const all = oncePerResponse([...known, ...(await responsesOf(letters))]);
+      const end = async () => {
+        const removed = await removeAll(all);
+        if (all.length === 0) await removeTraces(responseId);
+        // Last, as the response can be deleted again while one of them is there; some may have come meanwhile.
+        await deps.buried.drop(surveyId, [...letters, ...(await deps.buried.ofResponse(surveyId, responseId))]);
+        return removed > 0 || letters.length > 0;
+      };
+      return all.length > 0 ? concealed(concernedBy(surveyId, all), withdraw, end) : end();
     },
 
     /** Erases one respondent's responses, with the export files that may show them. Not finished: there are more than is done at once. */
@@ -170,6 +198,23 @@ export function createErasing(deps: ErasingDeps) {
       return removed;
     },
   };
+}
+
+const headsOf = (letters: readonly BuriedLetter[]): ResponseHead[] => letters.flatMap(({ row: { head } }) => head ?? []);
+
+const nameOf = ({ responseId, submittedAtMs }: DoomedResponse): string => `${responseId} ${submittedAtMs}`;
+
+/** Complete too where one of these saves of them is. */
+function withCompletions(doomed: readonly DoomedResponse[], saves: readonly DoomedResponse[]): DoomedResponse[] {
+  const completed = new Set(saves.filter(({ isComplete }) => isComplete).map(nameOf));
+  return doomed.map((response) => ({ ...response, isComplete: response.isComplete || completed.has(nameOf(response)) }));
+}
+
+/** Of several saves of a response one, complete if any of them is. */
+function oncePerResponse(saves: readonly DoomedResponse[]): DoomedResponse[] {
+  const first = new Map<string, DoomedResponse>();
+  for (const save of saves) if (!first.has(nameOf(save))) first.set(nameOf(save), save);
+  return withCompletions([...first.values()], saves);
 }
 
 function concernedBy(surveyId: string, responses: readonly Pick<DoomedResponse, 'submittedAtMs'>[]): Concerned {

@@ -45,21 +45,28 @@ export function createReading({ responses, stream, buried, shards, patienceMs = 
     return findStored(responseId);
   };
   const findBuried = async (responseId: string): Promise<Traced | undefined> => {
-    const [letter] = await buried.among((row) => row.responseId === responseId);
-    return letter?.row.surveyId ? { surveyId: letter.row.surveyId, isComplete: letter.row.head?.isComplete ?? true } : undefined;
+    const rows = (await buried.among((row) => row.responseId === responseId)).map(({ row }) => row);
+    const surveyId = rows[0]?.surveyId;
+    return surveyId ? { surveyId, isComplete: rows.some((row) => row.surveyId === surveyId && (row.head?.isComplete ?? true)) } : undefined;
+  };
+  /** Looks here and there by turns: somebody may be putting it back in this moment, and it may fail again. */
+  const findAnywhere = async (responseId: string): Promise<Traced | undefined> => {
+    for (const look of [find, findBuried, find, findBuried]) {
+      const found = await look(responseId);
+      if (found) return found;
+    }
+    return undefined;
   };
   return {
     settled: (surveyId: string): Promise<void> => settled(shards.of(surveyId)),
     /** Of an id that came again after it was forgotten, the response that was submitted last. */
     find,
-    /** Whether a response with this id was accepted and is there, even if it could not be stored: somebody may be putting it back in this moment. */
-    async isAccepted(responseId: string): Promise<boolean> {
-      for (const look of [find, findBuried, find, findBuried]) if (await look(responseId)) return true;
-      return false;
-    },
+    /** A response that was accepted and is there, even if it could not be stored. */
+    findAnywhere,
+    isAccepted: async (responseId: string): Promise<boolean> => (await findAnywhere(responseId)) !== undefined,
     /** The response that has or had this id. */
     async trace(responseId: string): Promise<Traced | 'deleted' | undefined> {
-      return (await find(responseId)) ?? ((await responses.wasDeleted(responseId)) ? 'deleted' : findBuried(responseId));
+      return (await findAnywhere(responseId)) ?? ((await responses.wasDeleted(responseId)) ? 'deleted' : undefined);
     },
     /**
      * Whether any response that was accepted before this call answers the question, or may: those too that could not be stored, as they

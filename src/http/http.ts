@@ -54,7 +54,7 @@ export async function createHttp(options: HttpOptions) {
   const limits = createLimits({ redis: stores.sharedRedis, auth: settings.rateLimits.auth, api: settings.rateLimits.api, processCount: settings.workers, log });
   const access = createSurveyAccess({
     surveys: stores.surveys,
-    lookups: { responseId: async (responseId) => (await core.reading.find(responseId))?.surveyId, exportId: stores.exports.surveyOf, uploadId: core.uploads.surveyOf, suggestionId: createSuggestionStore(stores.sql).surveyOf },
+    lookups: { responseId: async (responseId) => (await core.reading.findAnywhere(responseId))?.surveyId, exportId: stores.exports.surveyOf, uploadId: core.uploads.surveyOf, suggestionId: createSuggestionStore(stores.sql).surveyOf },
   });
   let isStopping = false;
   const rootRoutes = createRootRoutes({ ...options, authenticate: people.authenticate, limits, isDraining: () => isStopping });

@@ -97,6 +97,23 @@ describe('responses that the response store cannot read', () => {
         assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 1);
       });
 
+    it('can be deleted, and are then not put back: neither one of which nothing could be stored, nor a completion', async () => {
+      const { id, questionId } = await surveyWith('SHORT_TEXT');
+      const answers = [{ questionId, textValue: 'private' }];
+      const { responseId, resumeToken } = (await admin.submit(id, { isComplete: false, answers })).body.data;
+      const row = await rowOf(id, responseId);
+      assert.equal((await admin.submit(id, { responseId, resumeToken, answers })).status, 201);
+      // What the response store has is the first save.
+      const other = newResponseId();
+      await bury(id, row.replace(responseId, other));
+      assert.equal((await admin.call('GET', `/responses/${other}`)).status, 404);
+      for (const each of [other, responseId]) assert.equal((await admin.call('DELETE', `/responses/${each}`)).status, 200);
+      assert.equal((await admin.call('DELETE', `/responses/${other}`)).status, 404);
+      await admin.post('/dead-letters/replay');
+      await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 0));
+      assert.equal((await admin.call('GET', `/responses/${other}`)).status, 404);
+    });
+
     it('keep the meaning of what they answer until they are put back', async () => {
       const { id, questionId } = await surveyWith('NPS');
       const { responseId } = (await admin.submit(id, { answers: [{ questionId, numberValue: 9 }] })).body.data;

@@ -81,6 +81,19 @@ describe('a response whose last save lies among the dead letters', () => {
     assert.equal(await setUp({}).trace(), undefined);
     const found = await setUp({ letters: [letter] }).trace();
     assert.deepEqual(typeof found === 'object' && [found.surveyId, found.isComplete], [surveyId, false]);
+    const completed = await setUp({ letters: [letter, responseLine({ ...given, version: 3, isComplete: true })] }).trace();
+    assert.equal(typeof completed === 'object' && completed.isComplete, true);
+    assert.equal(await setUp({ deleted: at }).trace(), 'deleted');
+  });
+
+  it('keeps it while somebody puts it back', async () => {
+    let looks = 0;
+    const wayBack = (world: { stored: ResponseRecord | undefined; letters: readonly string[] }) => {
+      looks += 1;
+      // The first look waits for nothing yet; it is put back right after.
+      if (looks > 1) Object.assign(world, { stored: record(2) });
+    };
+    assert.equal(typeof (await setUp({ meanwhile: wayBack }).trace()), 'object');
   });
 });
 

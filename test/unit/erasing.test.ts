@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { describe, it } from 'node:test';
 import { createBuriedLetters } from '../../src/actors/buried-letters.ts';
 import { createErasing, type ErasingDeps } from '../../src/actors/erasing.ts';
+import { unavailable } from '../../src/errors.ts';
 import { newId, newResponseId } from '../../src/ids.ts';
+import type { DoomedResponse } from '../../src/stores/clickhouse/erasure.ts';
 import { createShards, type Shard } from '../../src/stores/redis/shards.ts';
 
 const dayMs = 24 * 3_600_000;
@@ -31,7 +33,7 @@ it('a run of the retention rules reads what could not be stored once, however ma
   });
   const deps: Partial<ErasingDeps> = {
     intake: { remove: async ({ responseId }) => removed.push(responseId) > 0 },
-    responses: { doomed: async () => [], findAll: async () => [] },
+    responses: { doomed: async () => [], findAll: async () => [], wasDeleted: async () => false },
     reading: { settled: async () => undefined as never },
     uploads: { removeOfResponses: async () => undefined as never }, uploadRows: { doubt: async () => undefined as never }, findings: { removeOfResponses: async () => undefined as never },
     audit: { record: async () => undefined as never },
@@ -55,9 +57,91 @@ it('a response that is erased takes its saves along that could not be stored, an
   });
   const nothing = async () => undefined as never;
   const deps: Partial<ErasingDeps> = {
-    intake: { remove: async () => did.push('removed') > 0 }, responses: { doomed: async () => [], findAll: async () => [] }, exports: { withdraw: async () => [], shorten: nothing },
+    intake: { remove: async () => did.push('removed') > 0 }, responses: { doomed: async () => [], findAll: async () => [], wasDeleted: async () => false }, exports: { withdraw: async () => [], shorten: nothing },
     uploads: { removeOfResponses: nothing }, uploadRows: { doubt: nothing }, findings: { removeOfResponses: nothing }, buried, now: () => nowMs,
   };
-  assert.equal(await createErasing(deps as ErasingDeps).eraseOne({ surveyId, responseId, submittedAtMs: nowMs, isComplete: false }), true);
-  assert.deepEqual(did, ['removed', 'dropped 0-1']);
+  assert.equal(await createErasing(deps as ErasingDeps).eraseOne({ surveyId, responseId }, { surveyId, responseId, submittedAtMs: nowMs, isComplete: false }), true);
+  assert.deepEqual(did, ['removed', 'dropped 0-1,0-1']);
+});
+
+describe('a response of which something could not be stored', () => {
+  const [surveyId, responseId] = [newId(), newResponseId()];
+  const stored = { surveyId, responseId, submittedAtMs: nowMs, isComplete: false };
+  const save = (version: number, isComplete: boolean) => JSON.stringify([surveyId, responseId, nowMs, version, 0, 1, isComplete ? 1 : 0, 0, -1, 'en', 'me', {}, [], ['private']]);
+
+  /** `world.fails`: what goes wrong, once. */
+  function setUp({ lines, rows = [] }: { lines: readonly string[]; rows?: readonly DoomedResponse[] }) {
+    const world = { letters: lines.map((line, index) => ({ id: `${index}-1`, reason: 'for this test', isKnown: true, rows: Buffer.from(line) })), rows: [...rows], removals: [] as boolean[], doubted: [] as string[], traces: 0, fails: '' };
+    const once = (what: string) => {
+      if (world.fails !== what) return;
+      world.fails = '';
+      throw unavailable('For this test', 2);
+    };
+    const buried = createBuriedLetters({
+      stream: {
+        deadLetters: async (_shard, { after }) => (after === undefined ? world.letters : []),
+        dropLetters: async (_shard, ids) => {
+          once('drop');
+          world.letters = world.letters.filter(({ id }) => !ids.includes(id));
+        },
+      },
+      shards: createShards(1),
+    });
+    const nothing = async () => undefined as never;
+    const deps: Partial<ErasingDeps> = {
+      intake: {
+        remove: async ({ isComplete }) => {
+          world.rows = [];
+          return world.removals.push(isComplete) > 0;
+        },
+      },
+      responses: { doomed: async () => world.rows, findAll: async () => [], wasDeleted: async () => world.removals.length > 0 },
+      exports: {
+        withdraw: async () => {
+          if (world.removals.length > 0) once('conceal');
+          return [];
+        },
+        shorten: nothing,
+      },
+      reading: { settled: nothing }, uploads: { removeOfResponses: async () => (world.traces += 1) }, uploadRows: { doubt: async (ids) => void world.doubted.push(...ids) },
+      findings: { removeOfResponses: nothing }, buried, now: () => nowMs,
+    };
+    return { world, ...createErasing(deps as ErasingDeps) };
+  }
+
+  it('is gone for good however its deletion breaks off, and is asked for again', async () => {
+    for (const fails of ['conceal', 'drop']) {
+      const { world, eraseOne } = setUp({ lines: [save(2, false)] });
+      world.fails = fails;
+      await assert.rejects(eraseOne({ surveyId, responseId }, stored), { code: 'SERVICE_UNAVAILABLE' });
+      assert.equal(await eraseOne({ surveyId, responseId }), fails === 'drop');
+      assert.deepEqual([world.letters, world.removals], [[], [false]], fails);
+    }
+  });
+
+  it('can be deleted though nothing of it could', async () => {
+    const { world, eraseOne } = setUp({ lines: [save(1, false), save(2, true)] });
+    assert.equal(await eraseOne({ surveyId, responseId }), true);
+    assert.deepEqual([world.letters, world.removals], [[], [true]]);
+    assert.equal(await eraseOne({ surveyId, responseId }), false);
+    const unread = setUp({ lines: [`["${surveyId}","${responseId}","not a time",1]`] });
+    assert.equal(await unread.eraseOne({ surveyId, responseId }), true);
+    assert.deepEqual([unread.world.letters, unread.world.removals, unread.world.traces], [[], [], 1]);
+  });
+
+  it('gives a seat back that it took with a completion which could not', async () => {
+    const one = setUp({ lines: [save(2, true)] });
+    assert.equal(await one.eraseOne({ surveyId, responseId }, stored), true);
+    const respondent = setUp({ lines: [save(2, true)], rows: [stored] });
+    await respondent.eraseRespondent(surveyId, 'me');
+    const both = setUp({ lines: [save(1, false), save(2, true)] });
+    await both.eraseRespondent(surveyId, 'me');
+    assert.deepEqual([one, respondent, both].map(({ world }) => [world.letters.length, world.removals]), [[0, [true]], [0, [true]], [0, [true]]]);
+  });
+
+  it('leaves uploads in doubt where nobody can read what it was', async () => {
+    const { world, eraseRespondent } = setUp({ lines: [`["${surveyId}","${responseId}","not a time",1,"me"]`] });
+    await eraseRespondent(surveyId, 'me');
+    assert.deepEqual([world.letters, world.doubted], [[], [responseId]]);
+  });
 });

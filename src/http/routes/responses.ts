@@ -77,13 +77,14 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       method: 'DELETE', path: '/responses/{responseId}', tag: 'Responses', summary: 'Delete one response for good',
       description:
         'Its seat in the quota is given back; a survey that its quota has closed stays closed. Export files that may show the response (asked for since it came in, for dates that it falls into) ' +
-        'expire at once; one that is being made fails and says why: ask for it again. A client-made id that came again after 48 hours names several responses: all that the survey has under it are deleted.',
+        'expire at once; one that is being made fails and says why: ask for it again. A client-made id that came again after 48 hours names several responses: all that the survey has under it are deleted, also what could not be stored.',
       access: { kind: 'survey', right: 'edit', by: 'responseId' }, limit: 'api', reply: deletedSchema, replyStatus: 200,
-      handle: async ({ params }) => {
+      handle: async ({ params, survey }) => {
         const record = await deps.reading.find(params['responseId'] ?? '');
-        if (!record) throw notFound('response');
-        const { surveyId, responseId, isComplete, submittedAt } = record;
-        if (!(await deps.erasing.eraseOne({ surveyId, responseId, isComplete, submittedAtMs: submittedAt.getTime() }))) throw notFound('response');
+        // Of one that could not be stored there is no record.
+        const { surveyId, responseId } = record ?? { surveyId: survey.id, responseId: (params['responseId'] ?? '').toLowerCase() };
+        const stored = record && { surveyId, responseId, isComplete: record.isComplete, submittedAtMs: record.submittedAt.getTime() };
+        if (!(await deps.erasing.eraseOne({ surveyId, responseId }, stored))) throw notFound('response');
         return ok({ id: responseId, deleted: true });
       },
     }),
