@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import type { AiSwitch } from '../stores/postgres/ai-switch.ts';
 import type { AiUsageStore } from '../stores/postgres/ai-usage.ts';
 import type { Allowance, ProviderBudget } from '../stores/redis/provider-budget.ts';
+import { behindNextCall } from './behind-next-call.ts';
 import { costOf } from './models.ts';
 import { RefusedReply, type CompletionRequest, type Provider, type Tokens } from './provider.ts';
 
@@ -34,8 +35,6 @@ export interface Metered {
   purpose: Purpose;
 }
 
-/** Enough for another call to go out. */
-const behindNextMs = 5;
 /** What was found out before a call holds for so long. */
 const staysReadyMs = 100;
 /** Room may come earlier than foretold: calls give back what they did not take. */
@@ -70,7 +69,7 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
         const completion = await provider.complete(request);
         // What is stored of the answer is not to stand in line behind this, nor is the next call.
         const tell = (): Promise<unknown> => record(id, request, { ...completion, isFailed: false });
-        const noted = Promise.all([turn().then(() => settle(id, completion.inputTokens + completion.outputTokens)), pause(behindNextMs).then(tell)]);
+        const noted = Promise.all([turn().then(() => settle(id, completion.inputTokens + completion.outputTokens)), behindNextCall().then(tell)]);
         return { ...completion, noted };
       } catch (error) {
         if (error instanceof Problem && error.code === 'AI_RATE_LIMITED')

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { newId } from '../../src/ids.ts';
+import { createAiFindingRows } from '../../src/stores/postgres/ai-findings.ts';
 import { createAiStore, type AiStore } from '../../src/stores/postgres/ai.ts';
 import type { PaidReplies } from '../../src/stores/redis/paid-replies.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
@@ -35,6 +36,14 @@ describe('an analysis whose calls are under way', () => {
         await saveFindings(...given);
       },
     };
+  };
+
+  const isHeard = (call: SeenCall): boolean => !textsOf(call).includes('bad');
+
+  /** A UUIDv7 as it was made so long ago. */
+  const idOfAge = (hours: number): string => {
+    const time = (Date.now() - hours * 3_600_000).toString(16).padStart(12, '0');
+    return `${time.slice(0, 8)}-${time.slice(8)}${newId().slice(13)}`;
   };
 
   const storedOf = async (surveyId: string) => (await scene.postgres.sql<{ count: number }[]>`SELECT count(*) AS count FROM ai_findings WHERE survey_id = ${surveyId}`)[0]?.count;
@@ -155,6 +164,66 @@ describe('an analysis whose calls are under way', () => {
     assert.deepEqual([await storedOf(id), (await scene.paid.all(scope)).length, (await scene.paid.all({ ...scope, topic: 'themes/test' })).length], [5, 0, 1]);
     await scene.paid.removeOfSurvey(id);
     assert.deepEqual(await scene.paid.all({ ...scope, topic: 'themes/test' }), []);
+  });
+
+  for (const type of ['sentiment', 'themes', 'summary'] as const)
+    it(`neither stores nor tells what a kept reply says of a response that was erased since: ${type}`, async () => {
+      const { sql } = scene.postgres;
+      const { add, run, id, scope } = await scene.openSurvey({ type, batchSize: 10 });
+      ai.answer = answerTo;
+      await sql`INSERT INTO ai_jobs ${sql({ id: newId(), owner_id: (await sql<{ id: string }[]>`SELECT id FROM users`)[0]?.id ?? '', survey_id: id, topic: scope.topic, request: {}, status: 'FAILED', updated_at: new Date(Date.now() - 20 * 3_600_000) })}`;
+      const responseId = newId();
+      const said = type === 'summary' ? { note: 'their secret' } : { answers: [{ n: 1, sentiment: 'neutral', themes: ['Their secret'] }] };
+      await scene.paid.keep(scope, { id: newId(), answers: [{ responseId, questionId: newId(), digest: '00'.repeat(16) }], text: JSON.stringify(said) });
+      await createAiFindingRows(sql).removeOfResponses([responseId]);
+      await add(answersOf(5));
+      const saved: unknown[] = [];
+      ai.answer = (call) => (saved.push(call.user), answerTo(call));
+      await run();
+      assert.doesNotMatch(JSON.stringify(saved), /secret/i);
+      const [left] = await sql<{ notes: number; themes: number }[]>`
+        SELECT (SELECT count(*) FROM ai_notes WHERE survey_id = ${id} AND note ~ 'secret') AS notes, (SELECT count(*) FROM ai_themes WHERE survey_id = ${id} AND ai_themes::text ~ 'secret') AS themes`;
+      assert.deepEqual([{ ...left }, await storedOf(id), await scene.paid.all(scope)], [{ notes: 0, themes: 0 }, 5, []]);
+    });
+
+  it('keeps no reply longer than a day, whatever else of its survey is kept', async () => {
+    const { id, scope } = await scene.openSurvey({ type: 'sentiment', batchSize: 10 });
+    await scene.paid.keep(scope, { id: idOfAge(25), answers: [], text: '{}' });
+    await scene.paid.keep({ ...scope, topic: 'themes/test' }, { id: idOfAge(23), answers: [], text: '{}' });
+    assert.deepEqual(await scene.paid.all(scope), []);
+    assert.equal(await scene.redis.hlen(`ai:paid:${id}`), 1);
+    await scene.paid.removeOfSurvey(id);
+  });
+
+  it('drops what it kept of a batch that comes to nothing where nobody goes on with the job', async () => {
+    for (const isOurs of [true, false]) {
+      const { add, run, scope } = await scene.openSurvey({ type: 'sentiment', batchSize: 4, store: { touch: async () => isOurs } });
+      let calls = 0;
+      ai.answer = (call) => {
+        calls += 1;
+        if (calls > 2 && isHeard(call)) ai.faults.push({ status: 401 });
+        return isHeard(call) ? { answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) } : {};
+      };
+      await add(['a', 'b', 'bad', 'd']);
+      await assert.rejects(run(), { code: 'AI_KEY_INVALID' });
+      assert.equal((await scene.paid.all(scope)).some(({ text }) => text.includes('neutral')), isOurs);
+    }
+  });
+
+  it('stores that the provider refuses an answer before the next call, for nothing else tells who takes the job over', async () => {
+    let store = (): void => undefined;
+    const mayStore = new Promise<void>((resolve) => (store = resolve));
+    let saves = 0;
+    const { add, run, id } = await scene.openSurvey({ type: 'sentiment', batchSize: 4, store: saving(() => ((saves += 1), mayStore)) });
+    ai.answer = (call) => (isHeard(call) ? answerTo(call) : {});
+    await add(['a', 'b', 'bad', 'd', 'e', 'f', 'g', 'h']);
+    const done = run();
+    await eventually(() => assert.equal(saves, 1));
+    for (let turns = 0; turns < 200; turns += 1) await turn();
+    assert.equal(ai.calls.flatMap(textsOf).includes('e'), false);
+    store();
+    await done;
+    assert.equal(await storedOf(id), 8);
   });
 
   it('looks beside the next call for responses that were erased, and ends when that is over', async () => {

@@ -89,7 +89,7 @@ export async function openAnalysisScene() {
   };
 
   return {
-    postgres, ai, paid, openSurvey,
+    postgres, ai, paid, redis, openSurvey,
     /** As at the start. */
     reset(): void {
       ai.calls.length = 0;

@@ -1,4 +1,5 @@
 import type { FindingKind } from '../../domain/finding-variables.ts';
+import { paidKeptSeconds } from '../redis/paid-replies.ts';
 import { alone, createAiThemes, forgetUnused, type Topic } from './ai-themes.ts';
 import { withPostgres, type Sql } from './client.ts';
 import { unhurried } from './unhurried.ts';
@@ -52,10 +53,10 @@ export function createAiFindingRows(sql: Sql) {
     /** With the notes that were taken on no other answers. Names of themes that nobody else has are forgotten by `forgetThemes`. */
     removeOfResponses: (responseIds: readonly string[]): Promise<void> =>
       withPostgres(async () => {
-        // Before anything else: who stores a batch looks for this afterwards, so one of the two drops what it says of them. A job that was cancelled may still have calls under way.
+        // Before anything else: who stores a batch looks for this afterwards, so one of the two drops what it says of them. A job that was cancelled may still have calls under way, and one that failed may have left replies that were paid for.
         await sql`
           INSERT INTO ai_erased_responses (response_id) SELECT DISTINCT unnest(${responseIds}::uuid[])
-          WHERE EXISTS (SELECT FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING')) OR EXISTS (SELECT FROM ai_jobs WHERE status IN ('COMPLETED', 'FAILED', 'CANCELLED') AND updated_at > now() - interval '1 hour')
+          WHERE EXISTS (SELECT FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING')) OR EXISTS (SELECT FROM ai_jobs WHERE status IN ('COMPLETED', 'FAILED', 'CANCELLED') AND updated_at > now() - ${`${paidKeptSeconds + 3600} seconds`}::interval)
           ON CONFLICT DO NOTHING`;
         await sql`
           WITH gone AS (DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) AND note_id IS NULL RETURNING survey_id, topic, jsonb_exists(finding, 'themes') AS is_themed)

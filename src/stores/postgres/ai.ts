@@ -144,6 +144,8 @@ export function createAiStore(sql: Sql) {
       if (count === 0) await sql`DELETE FROM ai_notes WHERE id = ANY(${findings.flatMap(({ noteId }) => noteId ?? [])}::uuid[])`;
     },
 
+    erasedOf: rows.erasedOf,
+
     /** Drops what was stored of responses that were erased meanwhile: to be asked for after `saveFindings`. */
     dropErased: async (responseIds: readonly string[]): Promise<void> => {
       const erased = await rows.erasedOf(responseIds);

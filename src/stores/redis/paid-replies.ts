@@ -1,4 +1,5 @@
 import type { ChainableCommander, Redis } from 'ioredis';
+import { z } from 'zod';
 import { unavailable } from '../../errors.ts';
 
 /** The reply to a call about these answers, as it came. */
@@ -16,8 +17,8 @@ interface Topic {
   topic: string;
 }
 
-/** A job that nobody has gone on with by then pays again. */
-const keptSeconds = 86_400;
+/** A job that nobody has gone on with by then pays again: who erases a response answers for no older reply. */
+export const paidKeptSeconds = 86_400;
 
 /**
  * Keeps replies of analyses from the moment they come until what they say is stored, for who takes the job over. The server answers when it
@@ -27,13 +28,23 @@ const keptSeconds = 86_400;
 export function createPaidReplies(redis: Redis) {
   const key = (surveyId: string): string => `ai:paid:${surveyId}`;
   const field = (id: string, topic: string): string => `${id} ${topic}`;
+  /** Replies of one topic would else live on with those of another. */
+  const dropOld = async (surveyId: string, names: readonly string[]): Promise<void> => {
+    const old = names.filter(isOld);
+    if (old.length > 0) await asked(redis.hdel(key(surveyId), ...old));
+  };
   return {
-    keep: async ({ surveyId, topic }: Topic, reply: PaidReply): Promise<void> =>
-      void (await asked(whole(redis.pipeline().hset(key(surveyId), field(reply.id, topic), JSON.stringify(reply)).expire(key(surveyId), keptSeconds)))),
+    keep: async ({ surveyId, topic }: Topic, reply: PaidReply): Promise<void> => {
+      const names = redis.pipeline().hset(key(surveyId), field(reply.id, topic), JSON.stringify(reply)).expire(key(surveyId), paidKeptSeconds).hkeys(key(surveyId));
+      const [, , all] = await asked(whole(names));
+      await dropOld(surveyId, z.array(z.string()).parse(all));
+    },
 
     /** Oldest first. */
     all: async ({ surveyId, topic }: Topic): Promise<PaidReply[]> => {
-      const texts = Object.entries(await asked(redis.hgetall(key(surveyId)))).filter(([name]) => name.endsWith(` ${topic}`)).map(([, text]) => text);
+      const kept = Object.entries(await asked(redis.hgetall(key(surveyId))));
+      await dropOld(surveyId, kept.map(([name]) => name));
+      const texts = kept.filter(([name]) => name.endsWith(` ${topic}`) && !isOld(name)).map(([, text]) => text);
       return texts.map((text): PaidReply => JSON.parse(text)).sort((one, other) => (one.id < other.id ? -1 : 1));
     },
 
@@ -47,9 +58,15 @@ export function createPaidReplies(redis: Redis) {
 
 export type PaidReplies = ReturnType<typeof createPaidReplies>;
 
+/** By the milliseconds at the head of its id. */
+const isOld = (name: string): boolean => Number.parseInt(name.slice(0, 8) + name.slice(9, 13), 16) < Date.now() - paidKeptSeconds * 1000;
+
 /** Runs what is gathered in one go; fails with the first that fails. */
-async function whole(gathered: ChainableCommander): Promise<void> {
-  for (const [error] of (await gathered.exec()) ?? []) if (error) throw error;
+async function whole(gathered: ChainableCommander): Promise<unknown[]> {
+  return ((await gathered.exec()) ?? []).map(([error, reply]) => {
+    if (error) throw error;
+    return reply;
+  });
 }
 
 async function asked<T>(question: Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { analyses, type AnalysisType, type Conclusion, type SentAnswer } from '../../../ai/analyses.ts';
+import { behindNextCall } from '../../../ai/behind-next-call.ts';
 import type { Provider } from '../../../ai/provider.ts';
 import { askAhead } from '../../../ai/structured.ts';
 import type { SurveyWithQuestions } from '../../../domain/survey.ts';
@@ -18,7 +18,7 @@ import { createProgress } from './progress.ts';
 import { sentAnswers, type SentAnswersDeps } from './sent-answers.ts';
 
 export interface AnalyseDeps extends Omit<FreshBatchesDeps, 'store'> {
-  store: Pick<AiStore, 'saveFindings' | 'dropErased' | 'dropUnseen' | 'touch' | 'saveNote' | 'nameThemes'> & FreshBatchesDeps['store'] & MergeDeps['store'] & ConcludeDeps['store'];
+  store: Pick<AiStore, 'saveFindings' | 'erasedOf' | 'dropErased' | 'dropUnseen' | 'touch' | 'saveNote' | 'nameThemes'> & FreshBatchesDeps['store'] & MergeDeps['store'] & ConcludeDeps['store'];
   batchDelayMs: number;
   /** Calls that are under way together. */
   batchesAtOnce: number;
@@ -35,9 +35,6 @@ export interface Analysis {
   provider: Provider;
   signal: AbortSignal;
 }
-
-/** Enough for a call that is ready to go out. */
-const behindNextMs = 5;
 
 /** A batch that only has to be sent. */
 interface ReadyBatch extends FreshBatch {
@@ -79,13 +76,12 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Co
       return reply;
     },
     async store(reply) {
-      if (!(await reply.keeping.isSafe())) await orNoted(reply, pastOutages(() => save(deps, job, reply.parts)));
+      if (!(await isStoredLater(reply))) await orNoted(reply, pastOutages(() => save(deps, job, reply.parts)));
     },
     async finish(reply) {
       const { answers, share, noted, keeping } = reply;
-      // The next call goes out first.
-      await pause(behindNextMs);
-      if (await keeping.isSafe()) await orNoted(reply, pastOutages(() => save(deps, job, reply.parts)));
+      await behindNextCall();
+      if (await isStoredLater(reply)) await orNoted(reply, pastOutages(() => save(deps, job, reply.parts)));
       await keeping.drop();
       await noted;
       await pastOutages(() => store.dropErased(answers.map(({ responseId }) => responseId)));
@@ -96,6 +92,9 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Co
   if (type === 'themes') await mergeThemes(deps, analysis);
   return type === 'summary' ? conclude(deps, analysis) : null;
 }
+
+/** Of an answer that the provider refuses nothing is kept: who takes the job over would search for it again. */
+const isStoredLater = async ({ parts, keeping }: Reply): Promise<boolean> => parts.every(({ value }) => value !== undefined) && (await keeping.isSafe());
 
 async function* readyBatches(deps: AnalyseDeps, walk: Walk): AsyncGenerator<ReadyBatch, void> {
   for await (const batch of freshBatches(deps, walk)) yield { ...batch, sent: await sentAnswers(deps, batch.answers, walk.signal) };
@@ -119,6 +118,8 @@ async function send(deps: AnalyseDeps, { job, type, provider, signal, begin, hea
     return { id, value };
   }).catch(async (error: unknown) => {
     await Promise.allSettled(calls);
+    // Nobody goes on with a cancelled job, or looks after what is kept of a deleted survey.
+    if (!(await deps.store.touch(job, null).catch(() => true))) await keeping.drop();
     throw error;
   });
   const parts = judged.map(({ from, to, value }) => partOf(type, { answers: answers.slice(from, to), id: value?.id ?? '', value: value?.value }));
@@ -130,12 +131,18 @@ function partOf(type: AnalysisType, { id, answers, value }: { id: string; answer
   return { answers, value, note: type === 'summary' && value ? { id, note: notes.parse(value)[0]?.note ?? '' } : undefined };
 }
 
-/** Stores what a process left behind when it died, as of an earlier job: what is met again stays. */
+/** Stores what a process left behind when it died, as of an earlier job: what is met again stays. Of responses that were erased since nothing is stored or told. */
 async function storeLeft(deps: AnalyseDeps, { job, type }: Analysis, known: KnownThemes | undefined): Promise<void> {
+  const { store, paid } = deps;
   for (const left of await leftReplies(deps, { job, type, names: known?.names() ?? [] })) {
-    if (known) await pastOutages(() => known.add(themed.parse(left.value)));
-    await pastOutages(() => save(deps, { ...job, id: left.id }, [partOf(type, left)]));
-    await pastOutages(() => deps.paid.drop(job, [left.id]));
+    const ids = left.answers.map(({ responseId }) => responseId);
+    const erased = new Set(await pastOutages(() => store.erasedOf(ids)));
+    const living = <T>(each: readonly T[]): T[] => each.filter((_, index) => !erased.has(ids[index] ?? ''));
+    const part = partOf(type, { id: left.id, answers: living(left.answers), value: type === 'summary' ? left.value : living(left.value) });
+    if (known) await pastOutages(() => known.add(themed.parse(part.value)));
+    if (part.answers.length > 0) await pastOutages(() => save(deps, { ...job, id: left.id }, [part]));
+    await pastOutages(() => paid.drop(job, [left.id]));
+    await pastOutages(() => store.dropErased(ids));
   }
 }
 

@@ -33,56 +33,99 @@ export interface FlightWork<T, Done> {
  * call is made ready, but does not begin. After the first failure nothing begins, and the signal that the items were given is aborted: nobody takes what
  * they would still find. What is under way, and paid for, goes on to its end and is finished, and then the failure is thrown.
  */
-export async function eachInFlight<T, Done>(items: (signal: AbortSignal) => AsyncIterable<T>, { atOnce, delayMs, signal }: FlightRules, { call, store, finish }: FlightWork<T, Done>): Promise<void> {
+export async function eachInFlight<T, Done>(items: (signal: AbortSignal) => AsyncIterable<T>, rules: FlightRules, work: FlightWork<T, Done>): Promise<void> {
+  const { atOnce, delayMs } = rules;
+  const run = startRun(rules);
+  const unheard = createWorks(run.fail);
+  const flights = createFlights(run, rules, work);
+  try {
+    let isFirst = true;
+    for await (const item of items(run.ending)) {
+      if (!isFirst && delayMs > 0) await pause(delayMs, undefined, { signal: run.ending });
+      isFirst = false;
+      await flights.haveRoom();
+      run.ending.throwIfAborted();
+      unheard.add(new Promise((heard) => flights.begin(item, heard)));
+      if (unheard.count() >= atOnce) await unheard.any();
+      run.ending.throwIfAborted();
+    }
+  } catch (error) {
+    run.fail(error);
+  }
+  await flights.all();
+  run.end();
+}
+
+/** Work as a whole, which ends with its first failure. */
+function startRun({ signal }: Pick<FlightRules, 'signal'>) {
   // One of AbortSignal.any that was listened to would be kept for as long as the process.
   const ending = new AbortController();
   const follow = (): void => ending.abort(signal.reason);
   if (signal.aborted) follow();
   signal.addEventListener('abort', follow, { once: true });
-  const turns = createTurns(atOnce, ending.signal);
-  const [unheard, calls, endings] = [new Set<Promise<void>>(), new Set<Promise<void>>(), new Set<Promise<void>>()];
   let failure: { error: unknown } | undefined;
-  const fail = (error: unknown): void => {
-    failure ??= { error };
-    ending.abort(error);
+  return {
+    ending: ending.signal,
+    fail(error: unknown): void {
+      failure ??= { error };
+      ending.abort(error);
+    },
+    /** Throws what it failed with. */
+    end(): void {
+      signal.removeEventListener('abort', follow);
+      if (failure) throw failure.error;
+    },
   };
-  const add = (all: Set<Promise<void>>, work: Promise<void>): void => {
-    const added = work.catch(fail).finally(() => all.delete(added));
-    all.add(added);
+}
+
+type Run = ReturnType<typeof startRun>;
+
+/** What goes on at a time. */
+function createWorks(fail: Run['fail']) {
+  const works = new Set<Promise<void>>();
+  return {
+    add(work: Promise<void>): void {
+      const added = work.catch(fail).finally(() => works.delete(added));
+      works.add(added);
+    },
+    count: (): number => works.size,
+    any: (): Promise<void> => Promise.race(works),
+    all: async (): Promise<void> => void (await Promise.all(works)),
   };
-  const fly = async (item: T, heard: () => void): Promise<void> => {
-    const { begin, end } = turns();
-    const keep = (done: Done) => store(done).catch((error: unknown) => {
+}
+
+/** Calls, and what is done with what they gave. */
+function createFlights<T, Done>({ ending, fail }: Run, { atOnce, signal }: FlightRules, { call, store, finish }: FlightWork<T, Done>) {
+  const [calls, endings, turns] = [createWorks(fail), createWorks(fail), createTurns(atOnce, ending)];
+  const finished = async (done: Done, end: () => void): Promise<void> => {
+    // Known to have failed before the next call, which would else begin.
+    await store(done).catch((error: unknown) => {
       fail(error);
       throw error;
     }).finally(end);
+    await finish(done);
+  };
+  const fly = async (item: T, heard: () => void): Promise<void> => {
+    const { begin, end } = turns();
     try {
       const done = await call(item, { signal, begin, heard });
       // What was known without a call is stored in its turn too.
       await begin().catch(() => undefined);
-      add(endings, keep(done).then(() => finish(done)));
+      endings.add(finished(done, end));
     } catch (error) {
       fail(error);
       end();
     }
   };
-  try {
-    let isFirst = true;
-    for await (const item of items(ending.signal)) {
-      if (!isFirst && delayMs > 0) await pause(delayMs, undefined, { signal: ending.signal });
-      isFirst = false;
-      // They need less time than calls: where they do not, calls wait for them.
-      while (endings.size > atOnce) await Promise.race(endings);
-      ending.signal.throwIfAborted();
-      add(unheard, new Promise((heard) => add(calls, fly(item, heard).finally(heard))));
-      if (unheard.size >= atOnce) await Promise.race(unheard);
-      ending.signal.throwIfAborted();
-    }
-  } catch (error) {
-    fail(error);
-  }
-  await Promise.all(calls);
-  await Promise.all(endings);
-  signal.removeEventListener('abort', follow);
-  if (failure) throw failure.error;
+  return {
+    begin: (item: T, heard: () => void): void => calls.add(fly(item, heard).finally(heard)),
+    /** Endings need less time than calls: where they do not, calls wait for them. */
+    async haveRoom(): Promise<void> {
+      while (endings.count() > atOnce) await endings.any();
+    },
+    async all(): Promise<void> {
+      await calls.all();
+      await endings.all();
+    },
+  };
 }

@@ -39,10 +39,13 @@ export function createKeeping({ paid, newId, log }: PaidRepliesDeps, job: Survey
       keeping.push(isKept);
       return id;
     },
-    /** Whether who takes the job over would find all of it. */
+    /** Whether who takes the job over would find all that was replied. */
     isSafe: async (): Promise<boolean> => keeping.length > 0 && (await Promise.all(keeping)).every((isKept) => isKept),
-    /** Once it is stored. What stays behind is stored again by the next job, as the same. */
-    drop: (): Promise<void> => paid.drop(job, ids).catch((error: unknown) => log.debug({ err: error, aiJobId: job.id }, 'a reply that is stored was not dropped')),
+    /** Once it is stored, or where it is not to be. What stays behind is stored again by the next job, as the same. */
+    async drop(): Promise<void> {
+      await Promise.all(keeping);
+      await paid.drop(job, ids).catch((error: unknown) => log.debug({ err: error, aiJobId: job.id }, 'a kept reply was not dropped'));
+    },
   };
 }
 
