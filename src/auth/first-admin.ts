@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Log } from '../log.ts';
 import { SettingsError } from '../settings.ts';
-import type { Audit } from '../stores/postgres/audit.ts';
 import { emailKey, isEmail } from './email.ts';
 import type { UserRole } from './roles.ts';
 
@@ -21,7 +20,7 @@ export interface FirstAdminDeps {
   };
   hash(password: string): Promise<string>;
   newId(): string;
-  audit: Pick<Audit, 'record'>;
+  audit: { record(entry: { actor: null; action: 'user.changed'; objectKind: 'user'; objectId: string; details: { by: string } }): Promise<void> };
   log: Pick<Log, 'warn'>;
 }
 
