@@ -49,6 +49,11 @@ export function createMetrics(processName = 'main') {
   const liveEvents = new Counter({ name: 'live_events_sent_total', help: 'Responses sent to live streams', registers });
   const liveLags = new Counter({ name: 'live_lagged_total', help: 'Times that a client was too slow', registers });
   const liveSkipped = new Counter({ name: 'live_lagged_events_total', help: 'Responses set aside for clients that were too slow', registers });
+  // What is measured by some processes only is shown by those alone: a 0 of all others would hide that none of them runs.
+  for (const gauge of [webhookOldest, webhookDisabled, outboxOldest, outboxFailing]) gauge.remove();
+  // What an alert asks of must be there before it grows: the first of all would be no increase.
+  for (const result of ['completed', 'failed']) exportsEnded.inc({ result }, 0);
+  for (const code of ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']) refusals.inc({ code }, 0);
   return {
     /** This process's figures. */
     figures: async (): Promise<Figures> => [await requests.figure(), ...(await registry.getMetricsAsJSON()), ...eachForItself(await ownRegistry.getMetricsAsJSON())],

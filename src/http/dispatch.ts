@@ -65,7 +65,8 @@ export function createDispatch(deps: DispatchDeps) {
       return { outcome, headers: headers() };
     } catch (error) {
       const problem = asProblem(error, deps.log, { requestId: arrival.requestId, route: arrival.match?.route.path });
-      deps.metrics.refused(problem.code);
+      // Balancers ask for readiness each second while a process stops by the book; nobody was refused anything.
+      if (arrival.match?.route.limit !== 'none') deps.metrics.refused(problem.code);
       return { outcome: problem, headers: headers() };
     } finally {
       arrival.stream?.discard();

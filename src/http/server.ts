@@ -71,7 +71,7 @@ export function createServer(options: ServerOptions) {
   app.any('/*', general);
   return {
     listen: listening.listen,
-    /** Every reply from now on ends its connection, so that those which are kept open move elsewhere before anything is closed. */
+    /** Every reply to a call that comes from now on ends its connection, so that those which are kept open move elsewhere before anything is closed. */
     windDown(): void {
       isDraining = true;
     },
@@ -136,17 +136,19 @@ async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest
   let status: number;
   if (told) {
     status = 204;
-    reply.sendHead(204, [['x-request-id', requestId], ...cors, ...told]);
+    reply.sendHead(204, [['x-request-id', requestId], ...cors, ...told, ...parting(isDraining())]);
   } else {
     const arrival: Arrival = { match: head.problem ? undefined : match, problem: head.problem, query: head.query, headers: head.headers, address, requestId, body: takesBody(head) ? body : undefined, stream, reply };
     const result = await options.dispatch(arrival);
     const isTooLarge = result.outcome instanceof Problem && result.outcome.status === 413;
     // Who asked first has sent nothing yet.
     if (isTooLarge && !head.headers.has('expect')) await (stream ?? body)?.passed();
-    status = await answer(reply, result.outcome, [...result.headers, ...cors, ...(match ? [] : allowHint(table, path)), ...(isDraining() ? [['connection', 'close'] as const] : [])], { isHead, requestId, isUnclear: head.problem !== undefined || (stream ?? body)?.isEndless() === true });
+    status = await answer(reply, result.outcome, [...result.headers, ...cors, ...(match ? [] : allowHint(table, path)), ...parting(isDraining())], { isHead, requestId, isUnclear: head.problem !== undefined || (stream ?? body)?.isEndless() === true });
   }
   options.metrics.requested(match?.route.path ?? 'none', status, (performance.now() - startedAt) / 1000);
 }
+
+const parting = (isDraining: boolean): Header[] => (isDraining ? [['connection', 'close']] : []);
 
 const methods = new Set(['GET', 'POST', 'PUT', 'DELETE']);
 const nothing: RouteTable['match'] = () => undefined;

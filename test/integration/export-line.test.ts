@@ -25,7 +25,7 @@ describe('the line of exports', () => {
     assert.equal((await ask(other)).isMade, false);
     assert.equal((await ask(database.ownerId)).isMade, true);
     assert.equal((await database.sql`SELECT FROM outbox WHERE kind = 'export.requested'`).length, openAtMost + 1, 'nothing is put in line for what is refused');
-    await exports.fail(first.id, 'no');
+    assert.deepEqual([await exports.fail(first.id, 'no'), await exports.fail(first.id, 'no')], [true, false]);
     assert.equal((await ask(other)).isMade, true);
   });
 });

@@ -24,7 +24,7 @@ function setUp(whileReading: () => Promise<string> | string) {
   const deps: RunDeps = {
     exports: {
       begin: async () => (isOpen() ? ((row.status = 'PROCESSING'), record()) : undefined),
-      find: async () => record(), advance: async () => isOpen(), fail: async () => undefined, definition: async () => ({ ...survey, questions: [...survey.questions] }),
+      find: async () => record(), advance: async () => isOpen(), fail: async () => true, definition: async () => ({ ...survey, questions: [...survey.questions] }),
       complete: async (_id: string, file: FinishedFile) => {
         const wasOpen = isOpen();
         if (wasOpen) Object.assign(row, { status: 'COMPLETED', file });

@@ -68,6 +68,20 @@ describe('the figures for Prometheus', () => {
     assert.match(text, /^intake_memory_ratio 0\.5$/m);
   });
 
+  it('are silent about what only some processes measure until one has measured it', async () => {
+    const measuring = createMetrics('jobs');
+    const text = async () => figuresText(await Promise.all([createMetrics('http').figures(), measuring.figures()]));
+    assert.doesNotMatch(await text(), /^(outbox_oldest_seconds|outbox_failing_events|webhook_oldest_pending_seconds|webhook_disabled_endpoints) /m);
+    measuring.outboxState({ oldestSeconds: 0, failing: 0 });
+    measuring.webhookState({ oldestPendingSeconds: 7, disabled: 1 });
+    for (const line of ['outbox_oldest_seconds 0', 'outbox_failing_events 0', 'webhook_oldest_pending_seconds 7', 'webhook_disabled_endpoints 1']) assert.ok((await text()).includes(`\n${line}\n`), line);
+  });
+
+  it('show 0 of what an alert looks for an increase of, so that the first is one', async () => {
+    const text = await figuresText([await createMetrics().figures()]);
+    for (const series of ['exports_ended_total{result="failed"}', 'webhook_overflow_total', 'http_refusals_total{code="SERVICE_UNAVAILABLE"}', 'http_refusals_total{code="INTERNAL_ERROR"}']) assert.ok(text.includes(`\n${series} 0\n`), series);
+  });
+
   it('are those that the README has alerts for', async () => {
     const families = familiesOf(await shown());
     const section = /\n### Watching\n([\s\S]*?)\n##/.exec(readFileSync(assetPath('README.md'), 'utf8'))?.[1] ?? '';

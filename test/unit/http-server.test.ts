@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
+import { Problem } from '../../src/errors.ts';
 import { created, ok, page, route, type Route } from '../../src/http/route.ts';
 import { startLoopback } from '../support/loopback-server.ts';
 
@@ -274,6 +275,19 @@ describe('the limits of a server', () => {
 });
 
 describe('a server that is winding down', () => {
+  it('counts no refusal where somebody asks whether it is ready', async () => {
+    const away = async (): Promise<never> => {
+      throw new Problem('SERVICE_UNAVAILABLE');
+    };
+    const server = await startLoopback({ root: [route({ ...common, method: 'GET', path: '/ready', limit: 'none', bearsAnyQuery: true, handle: away }), route({ ...common, method: 'GET', path: '/work', handle: away })] });
+    try {
+      for (const path of ['/ready', '/work']) assert.equal((await fetch(server.origin + path)).status, 503);
+      assert.deepEqual(server.refused, ['SERVICE_UNAVAILABLE']);
+    } finally {
+      await server.stop();
+    }
+  });
+
   it('goes on taking connections, and ends each with its next reply', async () => {
     const server = await startLoopback({ root });
     const ask = () => say(server.port, 'GET /well HTTP/1.1\r\nHost: here\r\n\r\n');
@@ -283,6 +297,7 @@ describe('a server that is winding down', () => {
       const told = await ask();
       assert.match(told, /^HTTP\/1\.1 200/);
       assert.match(told, /\r\nconnection: close\r\n/i);
+      assert.match(await say(server.port, 'OPTIONS /well HTTP/1.1\r\nHost: here\r\n\r\n'), /^HTTP\/1\.1 204 [^]*\r\nconnection: close\r\n/i);
     } finally {
       await server.stop();
     }

@@ -61,8 +61,8 @@ export function createExportJobs({ redisUrl, exports, files, settled, make, tell
   };
 
   const fail = async (exportId: string, reason: string): Promise<void> => {
-    metrics.exportEnded('failed');
-    await exports.fail(exportId, reason);
+    // One that failed for good at its last attempt comes here twice.
+    if (await exports.fail(exportId, reason)) metrics.exportEnded('failed');
     const record = await exports.find(exportId);
     if (record) tell({ surveyId: record.surveyId, kind: 'export', id: exportId, status: record.status, progress: record.progress });
   };

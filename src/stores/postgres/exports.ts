@@ -132,8 +132,9 @@ export function createExportStore(sql: Sql) {
         return done.count > 0;
       }),
 
-    fail: (id: string, reason: string): Promise<void> =>
-      withPostgres(async () => void (await sql`UPDATE exports SET status = 'FAILED', error = ${reason}, completed_at = now() WHERE id = ${id} AND ${open}`)),
+    /** False where it had ended already. */
+    fail: (id: string, reason: string): Promise<boolean> =>
+      withPostgres(async () => (await sql`UPDATE exports SET status = 'FAILED', error = ${reason}, completed_at = now() WHERE id = ${id} AND ${open}`).count > 0),
 
     remove: (id: string): Promise<boolean> => withPostgres(async () => (await sql`DELETE FROM exports WHERE id = ${id}`).count > 0),
 
