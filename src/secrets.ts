@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { makeDataDir, makeFolder } from './data-dir.ts';
 
 /** Everything derived from SECRETS_KEY; each purpose has a key of its own (HKDF-SHA-256, RFC 5869). */
 export interface Secrets {
@@ -62,7 +63,8 @@ export function isSameText(expected: string, given: string): boolean {
 export function keptSecret(dataDir: string, name: string, make: () => string = () => randomBytes(32).toString('base64url')): string {
   const folder = join(dataDir, 'keys');
   const path = join(folder, name);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeDataDir(resolve(dataDir));
+  makeFolder(folder, 0o700);
   if (!existsSync(path)) {
     const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
     writeFileSync(draft, make(), { mode: 0o600 });

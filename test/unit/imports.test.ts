@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { assetPath } from '../../src/assets.ts';
 
 /** Files at the root of `src` that everybody may import; they import only each other. */
-const leaves = ['assets.ts', 'call-times.ts', 'errors.ts', 'findings.ts', 'gate.ts', 'ids.ts', 'log.ts', 'metrics.ts', 'recent-map.ts', 'secrets.ts', 'settings.ts', 'side-thread.ts', 'step-back.ts'];
+const leaves = ['assets.ts', 'call-times.ts', 'data-dir.ts', 'errors.ts', 'findings.ts', 'gate.ts', 'ids.ts', 'log.ts', 'metrics.ts', 'recent-map.ts', 'secrets.ts', 'settings.ts', 'side-thread.ts', 'step-back.ts'];
 
 /** What each place may import besides itself. A place is a folder of `src`, a file at its root, or a file with a rule of its own. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {

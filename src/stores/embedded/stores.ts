@@ -1,5 +1,6 @@
-import { accessSync, constants, existsSync, mkdirSync, realpathSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { accessSync, constants, mkdirSync, realpathSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { makeDataDir } from '../../data-dir.ts';
 import type { Log } from '../../log.ts';
 import type { SupervisedChild } from './child-process.ts';
 import { startClickhouse } from './clickhouse.ts';
@@ -95,23 +96,15 @@ function urls(children: ReadonlyMap<StoreName, { url: string }>): Omit<EmbeddedS
   };
 }
 
-/** Passable for others, because of PostgreSQL's own user; every store's directory inside closes itself. */
 function openDataDir(path: string): string {
   const dataDir = resolve(path);
   try {
-    makeFolder(dataDir);
+    makeDataDir(dataDir);
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
     return realpathSync(dataDir);
   } catch (error) {
     throw new StartError(`DATA_DIR ${dataDir} cannot be read and written: ${reasonOf(error)}`, { cause: error });
   }
-}
-
-/** Each by itself: where a parent refuses with ENOENT, as mounts do that are away, Node's own way of making parents never ends. */
-function makeFolder(path: string): void {
-  const missing: string[] = [];
-  for (let place = path; !existsSync(place); place = dirname(place)) missing.unshift(place);
-  for (const place of missing) mkdirSync(place, { mode: 0o711 });
 }
 
 function openStoreDir(dir: string, mode: number): string {
