@@ -5,7 +5,7 @@ import { assetPath } from '../../assets.ts';
 import { Problem, unavailable } from '../../errors.ts';
 import { isOwnResponseId } from '../../ids.ts';
 import type { Metrics } from '../../metrics.ts';
-import { encodeBatch, type Waiting } from './append-call.ts';
+import { encodeBatch, type AppendCall, type Waiting } from './append-call.ts';
 import type { AppendCode, Appendix, AppendResult } from './appendix.ts';
 import { answersKey, formerResponseKey, responseKey, surveyKey, type Shard, type Shards } from './shards.ts';
 
@@ -240,20 +240,22 @@ function createLane(redis: IntakeRedis, shard: Shard, { metrics, hasRoom }: Requ
 
   const send = async (batch: Waiting[]): Promise<void> => {
     const startedAt = performance.now();
-    const call = encodeBatch(batch);
+    let call: AppendCall;
     let results: string[];
     try {
+      call = encodeBatch(batch);
       results = await redis.appendBatch(shard.stream, shard.prefix, limitWindowMs, memorySeconds, hasRoom() ? answersSeconds.usual : answersSeconds.whenFull, ...call.fields);
     } catch (error) {
       // Those who waited for this batch have waited as long as it took to fail, and the next would fail too.
       refuse([...batch, ...waiting.splice(0)], error);
       return goOn();
     }
-    metrics.committed(batch.length, (performance.now() - startedAt) / 1000);
+    const tookSeconds = (performance.now() - startedAt) / 1000;
     // The next batch leaves first: the store works on it while this one's callers are answered.
     goOn();
     try {
       call.settle(results, tell);
+      metrics.committed(batch.length, tookSeconds);
     } catch (error) {
       refuse(batch, error);
     }
