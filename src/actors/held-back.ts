@@ -3,45 +3,77 @@ import type { Intake } from '../stores/redis/intake.ts';
 
 export interface HeldBackOptions {
   intake: Pick<Intake, 'isHeld'>;
-  /** Submissions of this process that may wait at once. */
+  /** Submissions of this process that may wait at once for one survey; others have places of their own. */
   atMost?: number;
+  /** How long they may be all together, in characters. */
+  charsAtMost?: number;
+}
+
+export interface Wait {
+  atMostMs: number;
+  /** What is kept meanwhile. */
+  chars: number;
+}
+
+interface Waiter {
+  /** `performance.now()`. */
+  untilMs: number;
+  chars: number;
+  resolve(isLetOn: boolean): void;
+  reject(error: unknown): void;
+}
+
+interface Queue {
+  waiters: Set<Waiter>;
+  /** Of all of them. */
+  chars: number;
 }
 
 const usuallyAtMost = 5000;
+const usuallyCharsAtMost = 32 * 1024 * 1024;
 const lookMs = 25;
 
 /**
  * Where submissions wait while their survey is held back. However many they are, the intake is asked for each survey alone, a few times
  * a second, whether it is let on: whoever holds it back tells nobody of it, and ends it by saving, by giving up, or by dying.
  */
-export function createHeldBack({ intake, atMost = usuallyAtMost }: HeldBackOptions) {
-  const looks = new Map<string, Promise<void>>();
-  let waiting = 0;
+export function createHeldBack({ intake, atMost = usuallyAtMost, charsAtMost = usuallyCharsAtMost }: HeldBackOptions) {
+  const waiting = new Map<string, Queue>();
 
-  const look = async (surveyId: string): Promise<void> => {
-    do await pause(lookMs);
-    while (await intake.isHeld(surveyId));
+  /** One may hold the survey back after the other, and each look find it held: nobody waits for longer than was said. */
+  const look = async (surveyId: string, queue: Queue): Promise<void> => {
+    while (queue.waiters.size > 0) {
+      await pause(lookMs);
+      const isHeld = await intake.isHeld(surveyId);
+      const nowMs = performance.now();
+      for (const waiter of queue.waiters) {
+        if (isHeld && waiter.untilMs > nowMs) continue;
+        queue.waiters.delete(waiter);
+        queue.chars -= waiter.chars;
+        waiter.resolve(!isHeld);
+      }
+    }
+    waiting.delete(surveyId);
   };
 
-  const shared = (surveyId: string): Promise<void> => {
-    const known = looks.get(surveyId);
-    if (known) return known;
-    const begun = look(surveyId).finally(() => looks.delete(surveyId));
-    looks.set(surveyId, begun);
-    return begun;
+  const begin = (surveyId: string, queue: Queue): void => {
+    waiting.set(surveyId, queue);
+    look(surveyId, queue).catch((error: unknown) => {
+      waiting.delete(surveyId);
+      for (const { reject } of queue.waiters) reject(error);
+    });
   };
 
   return {
-    /** Resolves when the survey is let on, however soon somebody holds it back again. False: too many wait already. */
-    async letOn(surveyId: string): Promise<boolean> {
-      if (waiting >= atMost) return false;
-      waiting += 1;
-      try {
-        await shared(surveyId);
-        return true;
-      } finally {
-        waiting -= 1;
-      }
+    /** Resolves when the survey is seen let on. False: it is still held back after all that time, or too many wait for it already. */
+    async letOn(surveyId: string, { atMostMs, chars }: Wait): Promise<boolean> {
+      const queue = waiting.get(surveyId) ?? { waiters: new Set(), chars: 0 };
+      if (queue.waiters.size >= atMost || queue.chars + chars > charsAtMost) return false;
+      return new Promise((resolve, reject) => {
+        queue.waiters.add({ untilMs: performance.now() + atMostMs, chars, resolve, reject });
+        queue.chars += chars;
+        if (!waiting.has(surveyId)) begin(surveyId, queue);
+      });
     },
   };
 }

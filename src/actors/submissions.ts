@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Problem, changedTooOften, conflict, notFound } from '../errors.ts';
+import { Problem, changedTooOften, conflict, notFound, unavailable } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import type { AppendResult } from '../stores/redis/appendix.ts';
 import { ofNewerForm, type Intake } from '../stores/redis/intake.ts';
@@ -52,7 +52,7 @@ type Tools = SubmissionsDeps & { heldBack: HeldBack };
 
 /** Of one submission, while the survey changes under it. */
 const attempts = 8;
-/** Longer than a survey is held back, by one who does it after the other at most. */
+/** Longer than a survey is held back once: where one does it after the other, a submission is told to come again. */
 const heldAtMostMs = 11_000;
 /** Between attempts at a survey of which nobody here knows anything newer; the pauses double. */
 const [firstWaitMs, longestWaitMs] = [20, 500];
@@ -159,7 +159,7 @@ async function conclude(deps: Tools, trial: Trial, { held, plan, result, standin
     case 'NEWER':
       return refuse(ofNewerForm());
     case 'HELD':
-      return (await isLetOn(deps, trial)) ? 'let on' : refuse(changedTooOften('survey'));
+      return (await isLetOn(deps, trial)) ? 'let on' : refuse(unavailable('The survey is being changed right now', 1));
     case 'UNKNOWN': {
       // The intake has forgotten the survey; or it was deleted, and this process has not heard of that.
       const fresh = await deps.actors.sync(held.survey.id);
@@ -187,7 +187,8 @@ async function recallProblem({ recall }: SubmissionsDeps, trial: Trial, forgotte
 /** Waits while the survey is held back, unless that has taken too long already. */
 async function isLetOn({ heldBack }: Tools, trial: Trial): Promise<boolean> {
   trial.heldSince ??= performance.now();
-  return performance.now() - trial.heldSince < heldAtMostMs && heldBack.letOn(trial.request.surveyId);
+  const atMostMs = trial.heldSince + heldAtMostMs - performance.now();
+  return atMostMs > 0 && heldBack.letOn(trial.request.surveyId, { atMostMs, chars: JSON.stringify(trial.request.body)?.length ?? 0 });
 }
 
 /** Another revision is in force. If the row is no newer than what we hold, the intake missed the announcement, which is made again: false, since there is nothing new to try. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { SubmissionRequest } from '../../src/actors/submission-plan.ts';
 import { createHeldBack } from '../../src/actors/held-back.ts';
 import { createSubmissions, type SubmissionsDeps } from '../../src/actors/submissions.ts';
@@ -229,11 +230,19 @@ describe('submissions to a survey that is held back', () => {
     const gone = setUp(async () => { throw unavailable('The intake is away', 2); });
     await assert.rejects(gone.submit(whole()), { code: 'SERVICE_UNAVAILABLE' });
     let isHeld = true;
-    const { letOn } = createHeldBack({ intake: { isHeld: async () => isHeld }, atMost: 2 });
-    const two = Promise.all([letOn('a'), letOn('b')]);
-    assert.equal(await letOn('a'), false);
+    const { letOn } = createHeldBack({ intake: { isHeld: async () => isHeld }, atMost: 2, charsAtMost: 30 });
+    const wait = { atMostMs: 60_000, chars: 10 };
+    const two = [letOn('a', wait), letOn('a', wait), letOn('c', { ...wait, chars: 30 })];
+    assert.deepEqual([await letOn('a', wait), await letOn('c', wait)], [false, false]);
+    two.push(letOn('b', wait));
     isHeld = false;
-    assert.deepEqual(await two, [true, true]);
-    assert.equal(await letOn('a'), true);
+    assert.deepEqual(await Promise.all(two), [true, true, true, true], 'another survey has places of its own');
+    assert.deepEqual([await letOn('a', wait), await letOn('c', { ...wait, chars: 30 })], [true, true]);
+  });
+
+  it('wait no longer than they may, though one holds it back after the other and no look finds it let on', async () => {
+    const { letOn } = createHeldBack({ intake: { isHeld: async () => true } });
+    const waits = [letOn('a', { atMostMs: 60, chars: 1 }), letOn('a', { atMostMs: 1, chars: 1 })];
+    assert.deepEqual(await Promise.race([Promise.all(waits), pause(10_000, 'for ever', { ref: false })]), [false, false]);
   });
 });
