@@ -48,14 +48,15 @@ async function fill(): Promise<{ surveyId: string; rows: AnswerRow[] }> {
   return { surveyId, rows: rows.map((row, index) => (index % 7 === 0 && index / 7 < 30 ? (merged[index / 7] ?? row) : row)).filter((_, index) => !deleted.has(index)) };
 }
 
-/** A store that takes every survey for small, or none, and how often its statements read the table. */
+/** A store that takes every survey for small, or none, how often its statements read the table, and how often with versions merged while reading. */
 function watched(isSmall: boolean) {
-  let reads = 0;
+  let [reads, merged] = [0, 0];
   const select: ClickHouse['select'] = (sql, options) => {
     reads += sql.split(database.clickhouse.table('responses')).length - 1;
+    merged += sql.split(' FINAL ').length - 1;
     return database.clickhouse.select(sql, options);
   };
-  return { totals: createTotalsStore({ clickhouse: { ...database.clickhouse, select }, sizes: { isSmall: async () => isSmall } }), readsOf: () => reads };
+  return { totals: createTotalsStore({ clickhouse: { ...database.clickhouse, select }, sizes: { isSmall: async () => isSmall } }), readsOf: () => reads, mergedOf: () => merged };
 }
 
 const asked = plans.map((plan, index) => ({ questionId: `q${index}`, plan }));
@@ -98,4 +99,45 @@ test('texts of many questions are read in a few passes over the table, however m
   const { totals, readsOf } = watched(false);
   await totals.countSurvey({ surveyId, plans: asked.slice(-20) });
   assert.ok(readsOf() <= 16, `${readsOf()} reads`);
+});
+
+/** How often the table is read for these plans: for all responses, and for some; when it is known where bins lie. */
+async function readsFor(isSmall: boolean, { surveyId, asked: plansAsked }: { surveyId: string; asked: typeof asked }) {
+  const { totals, readsOf, mergedOf } = watched(isSmall);
+  const ask = async (isComplete?: boolean) => {
+    await totals.countSurvey({ surveyId, plans: plansAsked, isComplete });
+    const before = [readsOf(), mergedOf()] as const;
+    const counted = await totals.countSurvey({ surveyId, plans: plansAsked, isComplete });
+    return { reads: readsOf() - before[0], merged: mergedOf() - before[1], counted };
+  };
+  return { all: await ask(), some: await ask(true) };
+}
+
+test('where bins lie is looked up in the whole survey only for numbers whose bins follow from answers, without merging all versions', async () => {
+  const { surveyId } = await fill();
+  const [scales, others] = [true, false].map((isScale) => asked.filter(({ plan: { requests: [request] } }) => request?.kind === 'number' && (request.scale !== undefined) === isScale));
+  for (const isSmall of [true, false]) {
+    const ofScales = await readsFor(isSmall, { surveyId, asked: scales ?? [] });
+    assert.deepEqual([ofScales.some.reads, ofScales.some.merged], [ofScales.all.reads, ofScales.all.merged], 'scales');
+    const ofOthers = await readsFor(isSmall, { surveyId, asked: others ?? [] });
+    assert.ok(ofOthers.some.reads > ofOthers.all.reads && ofOthers.all.merged > 0);
+    assert.equal(ofOthers.some.merged, ofOthers.all.merged, 'numbers');
+  }
+});
+
+test('extremes that were corrected or deleted move no bins, whatever is selected', async () => {
+  const [surveyId, corrected, deleted] = [newId(), newId(), newId()];
+  const line = (numbers: number[], given: { responseId?: string; version?: number; isComplete?: boolean } = {}) => responseLine({ surveyId, codes: [1, 1, 1, 1], numbers, ...given });
+  await database.store([line([10, 3, 2, 5]), line([90, 7, 2.5, 5], { isComplete: false }), line([1e6, 5000, 0.25, 5], { responseId: corrected }), line([-1e6, -5000, 1, 5], { responseId: deleted })]);
+  await database.store([line([50, 5, 2, 5], { responseId: corrected, version: 2 }), encodeTombstone(surveyId, deleted, givenStart)]);
+  const requests: CountRequest[] = [{ kind: 'number', slot: 0, presence: 0 }, { kind: 'number', slot: 1, presence: 1, isWhole: true }, { kind: 'number', slot: 2, presence: 2, isWhole: true, bounds: { min: 0, max: 4 } }, { kind: 'number', slot: 3, presence: 900 }];
+  for (const isSmall of [true, false]) {
+    const edgesOf = async (isComplete?: boolean) => {
+      const { perQuestion } = await watched(isSmall).totals.countSurvey({ surveyId, plans: [{ questionId: 'q', plan: { base: [0], requests } }], isComplete });
+      return perQuestion.get('q')?.results.map((result) => (result.kind === 'number' ? result.moments.bins.map(({ low, high }) => [low, high]) : assert.fail())) ?? [];
+    };
+    const some = await edgesOf(true);
+    assert.deepEqual([some[0]?.[0], some[0]?.at(-1), some[1], some[2]?.length, some[3]], [[10, 14], [86, 90], [3, 4, 5, 6, 7].map((whole) => [whole, whole]), 20, []]);
+    assert.deepEqual(some, await edgesOf());
+  }
 });

@@ -51,7 +51,7 @@ export function createTotalsStore({ clickhouse, sizes = createSurveySizes(clickh
       const findings = clickhouse.table('findings');
       const scope: ScanScope = {
         clickhouse, surveyId, conditions: conditionsOf(selection, columnOf, findings), timeoutMs: countTimeoutMs,
-        columns: ['is_complete', 'duration_ms', ...existingColumns(slots, columnOf)],
+        columns: ['is_complete', 'duration_ms', 'numbers', ...existingColumns(slots, columnOf)],
       };
       const counted = plans.map(({ plan }) => plan);
       const isSmall = isWide(counted) && (await sizes.isSmall(surveyId, countTimeoutMs));
@@ -66,7 +66,7 @@ export function createTotalsStore({ clickhouse, sizes = createSurveySizes(clickh
     for (let attempt = 1; ; attempt += 1) {
       let { scans, collect, unmeasured } = scansOf(plans, { ...outlook, ranges: ranges.get(scope.surveyId) ?? noRanges });
       if (unmeasured.length > 0) {
-        const { rows: [rows = []] } = await runScans(scope, [rangeScan(unmeasured, outlook.columnOf)]);
+        const { rows: [rows = []] } = await runScans(scope, [rangeScan(unmeasured, outlook)]);
         remember(scope.surveyId, collectRanges(rows, unmeasured));
         ({ scans, collect } = scansOf(plans, { ...outlook, ranges: ranges.get(scope.surveyId) ?? noRanges }));
       }

@@ -3,7 +3,8 @@ import { edgeDigits, roundTo } from '../../../domain/questions/numbers.ts';
 import { doubles } from '../query/literals.ts';
 import type { ColumnOf } from '../query/selection.ts';
 import { placeOfMask } from './codes.ts';
-import { valueOf, type NumberRequest } from './numbers.ts';
+import { eachNumber, isThere, valueOf } from './each-number.ts';
+import type { NumberRequest } from './numbers.ts';
 import type { NumberRange } from './ranges.ts';
 import type { Scan } from './scans.ts';
 
@@ -72,7 +73,7 @@ export interface Binned {
 
 /** How many numbers lie in each bin: rows of (place in `binned`, 0, '', [where the bin begins, count]). */
 export function binScan(binned: readonly Binned[], columnOf: ColumnOf): Scan {
-  const keys = binned.map(({ request, edges }, place) => `if(${columnOf(request.presence)} != 0, toNullable(${lowOf(request, edges)}), NULL) AS bin${place}`);
+  const keys = binned.map(({ request, edges }, place) => `if(${isThere(request, columnOf)}, toNullable(${lowOf(request, edges)}), NULL) AS bin${place}`);
   const names = binned.map((_, place) => `bin${place}`);
   return {
     isAdditive: false,
@@ -85,13 +86,11 @@ export function binScan(binned: readonly Binned[], columnOf: ColumnOf): Scan {
 
 /** The same where every response becomes a row a number; for many of them. */
 export function unfoldedBinScan(binned: readonly Binned[], columnOf: ColumnOf): Scan {
-  const lows = binned.map(({ request, edges }) => lowOf(request, edges));
+  const lows = binned.map(({ request, edges }) => ({ value: lowOf(request, edges), isThere: isThere(request, columnOf) }));
   return {
     isAdditive: false,
     statement: (source) =>
-      `SELECT toUInt64(position - 1) AS place, 0 AS code, '' AS label, [low, toFloat64(count())] AS figures FROM
-        (SELECT [${lows.join(', ')}] AS found, [${binned.map(({ request }) => `${columnOf(request.presence)} != 0`).join(', ')}] AS present FROM ${source})
-       ARRAY JOIN found AS low, present AS isThere, arrayEnumerate(found) AS position WHERE isThere GROUP BY position, low`,
+      `SELECT toUInt64(position - 1) AS place, 0 AS code, '' AS label, [value, toFloat64(count())] AS figures FROM ${eachNumber(lows, source)} GROUP BY position, value`,
   };
 }
 

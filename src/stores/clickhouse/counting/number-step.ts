@@ -24,12 +24,13 @@ export function numberStep(requests: readonly NumberRequest[], { columnOf, isSma
   const binned = laid.filter(({ edges }) => edges.length > 1);
   const measured = requests.length === 0 ? [] : [isUnfolded ? unfoldedMomentScan(requests, columnOf) : momentScan(requests, columnOf)];
   const counted = binned.length === 0 ? [] : [isUnfolded ? unfoldedBinScan(binned, columnOf) : binScan(binned, columnOf)];
-  const looked = isNarrowed && requests.length > 0 ? [rangeScan(requests, columnOf)] : [];
+  const moved = isNarrowed ? requests.filter(({ scale }) => !scale) : [];
+  const ofRanges = moved.length === 0 ? [] : [rangeScan(moved, { columnOf, isSmall })];
   return {
-    scans: [...measured, ...counted, ...looked],
+    scans: [...measured, ...counted, ...ofRanges],
     collect(rows) {
       const moments = collectMoments(rows[0] ?? [], requests, isUnfolded);
-      const ranges = looked.length > 0 ? collectRanges(rows[measured.length + counted.length] ?? [], requests) : rangesOf(requests, moments);
+      const ranges = isNarrowed ? collectRanges(rows[measured.length + counted.length] ?? [], moved) : rangesOf(requests, moments);
       const binRows: readonly ScanRow[] = counted.length > 0 ? (rows[1] ?? []) : [];
       const entries = laid.map(({ request, ...bins }, index) => {
         const ofThis = binRows.filter(([place]) => binned[place]?.request === request).map(([, , , figures]) => figures);

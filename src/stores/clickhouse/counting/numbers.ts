@@ -1,6 +1,7 @@
 import type { NumberBounds, NumberMoments, NumberScale } from '../../../domain/questions/contract.ts';
-import { double, whole } from '../query/literals.ts';
+import { double } from '../query/literals.ts';
 import type { ColumnOf } from '../query/selection.ts';
+import { eachNumber, isThere, lookAt, valueOf } from './each-number.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
 export interface NumberRequest {
@@ -20,17 +21,19 @@ const momentFigures = 8;
 export function momentScan(requests: readonly NumberRequest[], columnOf: ColumnOf): Scan {
   const figures = requests.flatMap((request) => {
     const { scale, isWhole } = request;
-    const [value, present] = [valueOf(request), `${columnOf(request.presence)} != 0`];
+    const [value, present] = [valueOf(request), isThere(request, columnOf)];
+    const ofEnds = scale && [scale.min, scale.lastPoint].map((end) => `toFloat64(countIf(${present} AND ${value} = ${double(end)}))`);
+    const ofFractions = isWhole ? `toFloat64(countIf(${present} AND ${value} != trunc(${value})))` : '0.';
     return [
       `toFloat64(countIf(${present}))`, meanOf(value, present), `quantileExactInclusiveIf(0.5)(${value}, ${present})`,
       `stddevSampStableIf(${value}, ${present})`, `minIf(${value}, ${present})`, `maxIf(${value}, ${present})`,
-      ...(scale ? [scale.min, scale.lastPoint].map((end) => `toFloat64(countIf(${present} AND ${value} = ${double(end)}))`) : [isWhole ? `toFloat64(countIf(${present} AND ${value} != trunc(${value})))` : '0.', '0.']),
+      ...(ofEnds ?? [ofFractions, '0.']),
     ];
   });
   return { isAdditive: false, statement: (source) => `SELECT 0 AS place, 0 AS code, '' AS label, [${figures.join(', ')}] AS figures FROM ${source}` };
 }
 
-/** The same where every response becomes a row a number: rows of (place in `requests`, 0, '', figures). Planned sooner where there are many, and dearer to run. */
+/** The same where every response becomes a row a number: rows of (place in `requests`, 0, '', figures). */
 export function unfoldedMomentScan(requests: readonly NumberRequest[], columnOf: ColumnOf): Scan {
   const ends = (end: 'min' | 'lastPoint') => `[${requests.map(({ scale }) => (scale ? double(scale[end]) : 'nan')).join(', ')}][position]`;
   const fractions = `countIf(value != trunc(value) AND [${requests.map(({ scale, isWhole }) => (isWhole && !scale ? 1 : 0)).join(', ')}][position] = 1)`;
@@ -40,8 +43,7 @@ export function unfoldedMomentScan(requests: readonly NumberRequest[], columnOf:
       `SELECT toUInt64(position - 1) AS place, 0 AS code, '' AS label,
         [toFloat64(count()), ${meanOf('value', '1')}, quantileExactInclusive(0.5)(value), stddevSampStable(value), min(value), max(value),
          toFloat64(countIf(value = ${ends('min')}) + ${fractions}), toFloat64(countIf(value = ${ends('lastPoint')}))] AS figures
-       FROM (SELECT [${requests.map(valueOf).join(', ')}] AS found, [${requests.map(({ presence }) => `${columnOf(presence)} != 0`).join(', ')}] AS present FROM ${source})
-       ARRAY JOIN found AS value, present AS isThere, arrayEnumerate(found) AS position WHERE isThere GROUP BY position`,
+       FROM ${eachNumber(requests.map((request) => lookAt(request, columnOf)), source)} GROUP BY position`,
   };
 }
 
@@ -54,7 +56,8 @@ export function collectMoments(rows: readonly ScanRow[], requests: readonly Numb
     const [count, average, median, standardDeviation, min, max, first, last] = figures;
     const ends = scale && { ends: { first: first ?? 0, last: last ?? 0 } };
     if (!count) return { count: 0, average: null, median: null, standardDeviation: null, min: null, max: null, ...ends };
-    return { count, average: average ?? null, median: median ?? null, standardDeviation: count < 2 ? null : steady(standardDeviation ?? null), min: min ?? null, max: max ?? null, ...ends, ...(isWhole && { areWhole: first === 0 }) };
+    const deviation = count < 2 ? null : steady(standardDeviation ?? null);
+    return { count, average: average ?? null, median: median ?? null, standardDeviation: deviation, min: min ?? null, max: max ?? null, ...ends, ...(isWhole && { areWhole: first === 0 }) };
   });
 }
 
@@ -67,5 +70,3 @@ const steady = (figure: number | null): number | null => (figure === null ? null
  */
 const meanOf = (value: string, present: string): string =>
   `(toFloat64(sumIf(toInt128(toInt64(${value})), ${present})) + sumKahanIf(${value} - trunc(${value}), ${present})) / countIf(${present})`;
-
-export const valueOf = ({ slot }: NumberRequest): string => `numbers[${whole(slot + 1)}]`;

@@ -1,5 +1,6 @@
 import type { ColumnOf } from '../query/selection.ts';
-import { valueOf, type Moments, type NumberRequest } from './numbers.ts';
+import { eachNumber, lookAt } from './each-number.ts';
+import type { Moments, NumberRequest } from './numbers.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
 /** The least and the greatest answer to a question in the whole survey, whatever is selected: where bins lie follows from them. */
@@ -10,25 +11,39 @@ export interface NumberRange {
   areWhole: boolean;
 }
 
-/** Rows of (place in `requests`, 0, '', [min, max, answers with a fraction]), of those that anybody answered. */
-export function rangeScan(requests: readonly NumberRequest[], columnOf: ColumnOf): Scan {
-  return {
-    isAdditive: false,
-    isOfWholeSurvey: true,
-    statement: (source) =>
-      `SELECT toUInt64(position - 1) AS place, 0 AS code, '' AS label, [min(value), max(value), toFloat64(countIf(value != trunc(value)))] AS figures
-       FROM (SELECT [${requests.map(valueOf).join(', ')}] AS found, [${requests.map(({ presence }) => `${columnOf(presence)} != 0`).join(', ')}] AS present FROM ${source})
-       ARRAY JOIN found AS value, present AS isThere, arrayEnumerate(found) AS position WHERE isThere GROUP BY position`,
-  };
+/**
+ * Rows of (place in `requests`, 0, '', [min, max, answers with a fraction]), nulls where nobody answered. Of many responses in one row
+ * of figures, of few unfolded, if there are several numbers.
+ */
+export function rangeScan(requests: readonly NumberRequest[], { columnOf, isSmall }: { columnOf: ColumnOf; isSmall: boolean }): Scan {
+  const statement = isSmall && requests.length > 1 ? unfoldedStatement : foldedStatement;
+  return { isAdditive: false, isMergeable: true, isOfWholeSurvey: true, statement: (source) => statement(requests, columnOf, source) };
 }
 
-/** By position; null where nobody answered. */
+type Statement = (requests: readonly NumberRequest[], columnOf: ColumnOf, source: string) => string;
+
+const foldedStatement: Statement = (requests, columnOf, source) => {
+  const figures = requests.map((request) => {
+    const { value, isThere } = lookAt(request, columnOf);
+    return `[minOrNullIf(${value}, ${isThere}), maxOrNullIf(${value}, ${isThere}), ${request.isWhole ? `toFloat64(countIf(${isThere} AND ${value} != trunc(${value})))` : '0.'}]`;
+  });
+  return `SELECT toUInt64(position - 1) AS place, 0 AS code, '' AS label, figures FROM (SELECT [${figures.join(', ')}] AS ranges FROM ${source})
+    ARRAY JOIN ranges AS figures, arrayEnumerate(ranges) AS position`;
+};
+
+const unfoldedStatement: Statement = (requests, columnOf, source) =>
+  `SELECT toUInt64(position - 1) AS place, 0 AS code, '' AS label, [min(value), max(value), toFloat64(countIf(value != trunc(value)))] AS figures
+   FROM ${eachNumber(requests.map((request) => lookAt(request, columnOf)), source)} GROUP BY position`;
+
+/** By position; null where nobody answered. Several rows may have the same place: each is of other responses. */
 export function collectRanges(rows: readonly ScanRow[], requests: readonly NumberRequest[]): Map<number, NumberRange | null> {
-  const found = new Map(rows.map(([place, , , figures]) => [place, figures]));
-  return new Map(requests.map(({ slot, isWhole }, place) => {
-    const [min, max, fractions] = found.get(place) ?? [];
-    return [slot, typeof min === 'number' && typeof max === 'number' ? { min, max, areWhole: isWhole === true && fractions === 0 } : null];
-  }));
+  return new Map(requests.map(({ slot, isWhole }, place) => [slot, rangeOf(rows.filter(([at]) => at === place), isWhole)]));
+}
+
+function rangeOf(rows: readonly ScanRow[], isWhole = false): NumberRange | null {
+  const found = rows.flatMap(([, , , [min, max, fractions]]) => (typeof min === 'number' && typeof max === 'number' ? [{ min, max, fractions }] : []));
+  if (found.length === 0) return null;
+  return { min: Math.min(...found.map(({ min }) => min)), max: Math.max(...found.map(({ max }) => max)), areWhole: isWhole && found.every(({ fractions }) => fractions === 0) };
 }
 
 /** The same from the moments of all answers, where everything is selected. */

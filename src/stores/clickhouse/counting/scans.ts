@@ -15,6 +15,8 @@ export interface Scan {
   statement(source: string): string;
   /** Figures are counts or sums, 0 where there is no row: then what must not count can be subtracted. */
   isAdditive: boolean;
+  /** Figures of some responses and of others can be put together: then only where versions lie beside each other they are told apart. */
+  isMergeable?: boolean;
   /** Looks at all responses of the survey, not only at those that are selected. */
   isOfWholeSurvey?: boolean;
 }
@@ -29,7 +31,7 @@ export interface ScanScope {
 }
 
 export interface Scanned {
-  /** By scan. Of an additive one several rows may have the same place: they are to be summed. */
+  /** By scan. Of an additive or mergeable one several rows may have the same place: they are to be put together. */
   rows: ScanRow[][];
   /** Whether older versions lay beside newer ones, so that an additive maximum may be that of a deleted response. */
   wasContested: boolean;
@@ -115,8 +117,9 @@ function partsOf(scope: ScanScope, { scan, index, contested }: { scan: Scan; ind
   const conditions = scan.isOfWholeSurvey ? conditionsOfSurvey(scope.surveyId) : scope.conditions;
   const plain: Part = { scan: index, sign: 1, statement: scan.statement(`${table} WHERE ${conditions.whole} AND is_deleted = 0`) };
   if (contested.kind === 'none') return [plain];
+  if (contested.kind === 'some' && scan.isMergeable) return apartFrom({ ...scope, conditions }, { scan, contested, plain });
   if (contested.kind === 'all' || !scan.isAdditive) return [{ ...plain, statement: scan.statement(`${table} FINAL WHERE ${conditions.whole}`) }];
-  return [plain, { scan: index, sign: -1, statement: scan.statement(supersededRows({ ...scope, conditions }, contested)) }];
+  return [plain, { scan: index, sign: -1, statement: scan.statement(contestedRows({ ...scope, conditions }, contested, 'superseded')) }];
 }
 
 function conditionsOfSurvey(surveyId: string): Conditions {
@@ -124,10 +127,19 @@ function conditionsOfSurvey(surveyId: string): Conditions {
   return { key, whole: key };
 }
 
-/** The rows that plain reading counts although a newer version of their response exists. */
-function supersededRows({ clickhouse, conditions, columns }: ScanScope, contested: Extract<Contested, { kind: 'some' }>): string {
+type SomeContested = Extract<Contested, { kind: 'some' }>;
+
+/** Plain reading where nothing is contested, and beside it the newest versions where something is. */
+function apartFrom(scope: ScanScope, { scan, contested, plain }: { scan: Scan; contested: SomeContested; plain: Part }): Part[] {
+  const { key, whole } = scope.conditions;
+  const calm = `${scope.clickhouse.table('responses')} WHERE ${key} AND NOT (${isContested(contested)}) AND ${whole} AND is_deleted = 0`;
+  return [calm, contestedRows(scope, contested, 'newest')].map((source) => ({ ...plain, statement: scan.statement(source) }));
+}
+
+/** Of the rows that lie at contested moments the newest versions, or those that plain reading counts although a newer version exists. */
+function contestedRows({ clickhouse, conditions, columns }: ScanScope, contested: SomeContested, wanted: 'newest' | 'superseded'): string {
   const needed = [...new Set(['survey_id', 'response_id', 'submitted_at', 'is_deleted', ...columns])];
   return `(SELECT ${needed.join(', ')}, row_number() OVER (PARTITION BY submitted_at, response_id ORDER BY version DESC) AS age
     FROM ${clickhouse.table('responses')} PREWHERE ${conditions.key} AND ${isContested(contested)})
-    WHERE age > 1 AND is_deleted = 0 AND ${conditions.whole}`;
+    WHERE age ${wanted === 'newest' ? '= 1' : '> 1'} AND is_deleted = 0 AND ${conditions.whole}`;
 }
