@@ -8,4 +8,5 @@ export const plainAnswers: readonly string[] = [
   'Ratio 3:2:1, time 12:30:45', 'Phone support in 2019 was better', 'option (a) is better than (b)', 'Wir sind seit 01.04.2019 Kunde, Abteilung 4, Raum 2.15', 'Le 14 juillet 2023 à 19h30, 45 personnes', 'El 80% de los 1.200 empleados', '価格は１２００円です。',
   '2024年1月15日に来ました', 'من 2019 الى 2023', 'Section 1.2.3.4.5 of the manual', '#1 choice!', 'e.g. 5-7 days, 10-15 minutes, 2-3 times', 'https://example.org/our-christmas-menu/2024/winter', 'Q1 2024, H2 2025, FY2023/24', 'the 1990s and 2000s',
   '1:0, 2:1 and 3:3', '500 g, 1.5 l, 37.5 °C', 'Best. Day. Ever.', 'Windows 11 23H2', '食べ物は「とても」良い…でも高い。', 'Cafe\u0301 – très bon, naïve “quotes” and soft\u00adhyphens stay',
+  'Cafe :: 2024 was great', 'Dec :: 2025 visit', 'Bed :: 120', 'Bad :: 100 %', 'Ward B :: 204', 'Room A :: 100', 'Feed :: 2024', '2024 :: bad', 'A : 5, B : 4, C : 3', 'Bed : 12 : Bad : 100',
 ];

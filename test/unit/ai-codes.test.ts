@@ -32,6 +32,15 @@ describe('the anonymiser and codes', () => {
     for (const text of ['a-b-c-d-e-f-a-b', '5-4-3-2-1-5-4-3', 'a.b.c.d', 'on the trip c.d.e.f', 'we see 1-2 a-b', 'version 1a.2b.3c.4d']) assert.equal(masked(text), text);
   });
 
+  it('hides addresses with spaces around their colons beside another colon', () => {
+    const [whole, short] = ['2001 : db8 : 85a3 : 0 : 0 : 8a2e : 370 : 7334', '2001 : db8 :: 8a2e : 370 : 7334'];
+    for (const address of [whole, short, whole.toUpperCase()]) {
+      for (const before of ['IP:', 'IP: ', 'IPv6:', 'IPv6 : ', 'My ip add: ', 'add:', 'Dec : ', '12 : ']) assert.match(masked(`${before}${address} is mine`), /^[^\d]*6?[^\d]*\[IP_1\] is mine$/, `${before}${address}: ${masked(`${before}${address} is mine`)}`);
+      for (const behind of [' : it was slow', ': slow', ' :', ' : bad', ' : 5 stars', ' : 5 : 4']) assert.match(masked(`at ${address}${behind}`), /^at \[IP_1\]( ?: ?(it was )?slow| :| stars|)$/, `${address}${behind}: ${masked(`at ${address}${behind}`)}`);
+    }
+    for (const text of ['fe80 :: 1', 'fd00 :: 12', '2a02 :: 15', '64 :: a1']) assert.equal(masked(text), '[IP_1]', text);
+  });
+
   it('hides national insurance numbers in small letters, and no words beside numbers', () => {
     for (const text of ['ab 12 34 56 c', 'ab-12-34-56-c', 'Ab 12 34 56 C', 'jg 10 30 20 a']) assert.equal(masked(text), '[ID_1]');
     for (const text of ['at 12 10 20 a day', 'is 10 20 30 a lot', 'by 10 20 30 b', 'or 10 20 30 a', 'pm 10 20 30 a']) assert.equal(masked(text), text);

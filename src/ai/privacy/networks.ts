@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { findSpacedIpv6 } from './spaced-ipv6.ts';
 import { byPattern, type Finder, type Span } from './spans.ts';
 
 const dot = '(?:\\s?\\.\\s?| ?[([{<](?:\\.|dot|punkt|punto|ponto|point|точка)[)\\]}>] ?| (?:dot|punkt|punto|ponto|point|точка) )';
@@ -18,12 +19,6 @@ const rareForms = [
 /** Marks out of five and letters in a row are none. */
 const findDashed = byPattern('IP', new RegExp(`(?<![\\w-])${hex}{1,4}(?:-${hex}{1,4}){7}(?![\\w-])`, 'gi'), (match) => /[a-f]/i.test(match) && match.replace(/\D/g, '').length >= 7);
 
-/** With spaces around its colons: whole, or shortened once. Points of time and lists of numbers have no letters. */
-const findSpaced = byPattern('IP', new RegExp(`(?<![\\w:])${hex}{1,4}(?:\\s?:\\s?${hex}{1,4}){0,6}\\s?:\\s?(?::\\s?)?${hex}{1,4}(?:\\s?:\\s?${hex}{1,4}){0,6}(?!\\s?:|\\w)`, 'gi'), (match) => {
-  const compact = match.replace(/\s/g, '');
-  return compact !== match && isIPv6(compact) && /[a-f]/i.test(compact) && compact.replace(/\D/g, '').length >= (compact.includes('::') ? 3 : 7);
-});
-
 const ipv6Like = /[0-9a-f:][0-9a-f:.]+/gi;
 const ipv6Behind = new RegExp(behind, 'iy');
 
@@ -35,7 +30,7 @@ export const findIpAddresses: Finder = (text) => {
     const span = readIpv6(text, run, index);
     if (span) found.push(span);
   }
-  for (const find of [...rareForms, findDashed, findSpaced]) found.push(...find(text));
+  for (const find of [...rareForms, findDashed, findSpacedIpv6]) found.push(...find(text));
   return [...found, ...findIpv4(text).filter(({ start, end }) => !found.some((other) => start < other.end && other.start < end))];
 };
 
