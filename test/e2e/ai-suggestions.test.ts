@@ -106,7 +106,7 @@ describe('suggestions for a question', () => {
     await admin.put(`/surveys/${surveyId}`, { aiEnabled: false });
     ai.calls.length = 0;
     assertRefused(await optimise(question.id), 409, 'AI_DISABLED');
-    assertRefused(await decide(first.id, 'accept'), 409, 'AI_DISABLED');
+    for (const what of ['accept', 'reject', 'undo']) assertRefused(await decide(first.id, what), 409, 'AI_DISABLED');
     assert.equal(ai.calls.length, 0);
     await admin.put(`/surveys/${surveyId}`, { aiEnabled: true });
     ai.answer = () => ({ suggestions: [{ aspect: 'bias', problem: 'It leads', text: 'No placeholder', options: [] }] });

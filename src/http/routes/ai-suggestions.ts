@@ -44,7 +44,7 @@ function optimiseRoute(deps: AiSuggestionRoutesDeps): Route {
       'What takes longer than 20 seconds, and what waits for the limits a minute, goes on behind a 202 reply with a `jobId`; equal work that is already going on is joined.',
     isBodyOptional: true, body: z.strictObject({ provider: providerSchema.optional() }),
     handle: async ({ params, body, survey: head, principal }) => {
-      if (!head.aiEnabled) throw new Problem('AI_DISABLED');
+      assertOn(head);
       const survey = await deps.surveys.load(head.id);
       if (!survey) throw notFound('survey');
       const question = questionOf(survey, params['questionId'] ?? '');
@@ -66,16 +66,17 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
     route({
       ...ofSuggestion, method: 'POST', path: '/ai/suggestions/{suggestionId}/accept', summary: 'Word the question as suggested',
       description:
-        'Once a suggestion (409 ALREADY_DECIDED). The question must still read as it did when the suggestion was made (409 QUESTION_CHANGED); of a question that has answers no option is taken away (409 HAS_RESPONSES). ' +
+        'Once a suggestion (409 ALREADY_DECIDED), while AI is on for its survey (409 AI_DISABLED). The question must still read as it did when the suggestion was made (409 QUESTION_CHANGED); of a question that has answers no option is taken away (409 HAS_RESPONSES). ' +
         'Makes a new version of the survey.',
       handle: async ({ params, survey, principal }) => {
-        if (!survey.aiEnabled) throw new Problem('AI_DISABLED');
+        assertOn(survey);
         return ok(await accept(deps, await found(suggestions, params), principal));
       },
     }),
     route({
-      ...ofSuggestion, method: 'POST', path: '/ai/suggestions/{suggestionId}/reject', summary: 'Record that a suggestion is not wanted', description: 'Once a suggestion (409 ALREADY_DECIDED).',
-      handle: async ({ params, principal }) => {
+      ...ofSuggestion, method: 'POST', path: '/ai/suggestions/{suggestionId}/reject', summary: 'Record that a suggestion is not wanted', description: 'Once a suggestion (409 ALREADY_DECIDED), while AI is on for its survey (409 AI_DISABLED).',
+      handle: async ({ params, survey, principal }) => {
+        assertOn(survey);
         const suggestion = await found(suggestions, params);
         await deps.actors.change(suggestion.surveyId, async (_current, tx) => {
           await locked(suggestions, { tx, id: suggestion.id, wanted: 'PENDING' });
@@ -87,10 +88,17 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
     }),
     route({
       ...ofSuggestion, method: 'POST', path: '/ai/suggestions/{suggestionId}/undo', summary: 'Take an acceptance back',
-      description: 'The question gets its former wording, and the suggestion can be decided again. 409 NOT_ACCEPTED for one that is not accepted, QUESTION_CHANGED where the question was worded anew since.',
-      handle: async ({ params, principal }) => ok(await undo(deps, await found(suggestions, params), principal)),
+      description: 'The question gets its former wording, and the suggestion can be decided again. 409 NOT_ACCEPTED for one that is not accepted, QUESTION_CHANGED where the question was worded anew since, AI_DISABLED while AI is off for its survey.',
+      handle: async ({ params, survey, principal }) => {
+        assertOn(survey);
+        return ok(await undo(deps, await found(suggestions, params), principal));
+      },
     }),
   ];
+}
+
+function assertOn(survey: Pick<SurveyWithQuestions, 'aiEnabled'>): void {
+  if (!survey.aiEnabled) throw new Problem('AI_DISABLED');
 }
 
 /** Question and suggestion change in one transaction, under the lock of the survey. */
