@@ -60,7 +60,7 @@ export function startWebhooks(deps: WebhookJobsDeps) {
   workers.work('webhooks', async ({ webhookId }) => {
     if ((await deliverer.drain(webhookId)) === 'more') hint([webhookId], 0);
   });
-  const endpointsWithWork = createRounds((after, most) => webhooks.due(new Date(now()), most, after), sweptAtOnce);
+  const endpointsWithWork = createRounds((after, most) => webhooks.due(new Date(now()), most, after), { most: sweptAtOnce, placeOf: (id) => id });
   const tasks: ScheduledTask[] = [
     {
       // A job that died with its process keeps later hints back until it is found to be stalled: the sweeper's are not counted together with those.

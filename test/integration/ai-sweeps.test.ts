@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import { newId } from '../../src/ids.ts';
+import { createRounds } from '../../src/pipelines/rounds.ts';
 import { createAiStore, handOverAiJobs } from '../../src/stores/postgres/ai.ts';
 import { createConversationStore } from '../../src/stores/postgres/ai-conversations.ts';
 import { createAiFindingRows } from '../../src/stores/postgres/ai-findings.ts';
@@ -57,6 +58,22 @@ describe('what AI leaves behind', () => {
     const kept = [await begin(29), await begin(40, 2)];
     assert.equal(await store.sweep(), 2);
     assert.deepEqual(await left('ai_conversations'), kept.sort());
+  });
+
+  it('of processes that died are jobs that are all found in turn, however many go nowhere', async () => {
+    const { sql } = database;
+    const store = createAiStore(sql);
+    const ids = Array.from({ length: 7 }, () => newId());
+    // Newest first, which is the order that they lie in.
+    for (const id of ids.toReversed()) await sql`INSERT INTO ai_jobs ${sql({ id, owner_id: database.ownerId, survey_id: surveyId, topic: id, request: {}, status: 'RUNNING', updated_at: daysAgo(1) })}`;
+    const next = createRounds(store.orphans, { most: 3, placeOf: ({ id }) => id });
+    const others = (await store.orphans(undefined, 100)).length - ids.length;
+    for (const when of ['at first', 'and again']) {
+      const found: string[] = [];
+      for (let turn = 0; turn <= Math.floor((others + ids.length) / 3); turn += 1) found.push(...(await next()).map(({ id }) => id));
+      assert.deepEqual(found.filter((id) => ids.includes(id)), ids, when);
+    }
+    await sql`DELETE FROM ai_jobs WHERE id = ANY(${ids}::uuid[])`;
   });
 
   it('of suggestions goes three months after they were decided, and of reports after a year', async () => {

@@ -205,7 +205,7 @@ describe('deliveries in the database', () => {
   it('are all found in turn, however many endpoints have some that do not go', async () => {
     const made = await Promise.all(Array.from({ length: 7 }, async () => (await endpoint({})).id));
     await deliveries.add(made.map((id) => rowFor(id, startMs)));
-    const next = createRounds((after, most) => webhooks.due(new Date(startMs), most, after), 3);
+    const next = createRounds((after, most) => webhooks.due(new Date(startMs), most, after), { most: 3, placeOf: (id) => id });
     const rounds = Math.ceil((await webhooks.due(new Date(startMs), 10_000)).length / 3) + 1;
     for (const when of ['at first', 'and again']) {
       const found = new Set<string>();

@@ -9,6 +9,7 @@ import { providerNames } from '../../ai/providers.ts';
 import type { FindingStore } from '../../stores/findings.ts';
 import { isOfSurvey, type AiJob, type AiJobStatus, type AiStore, type SurveyJob } from '../../stores/postgres/ai.ts';
 import { pastOutages } from '../../stores/postgres/client.ts';
+import { createRounds } from '../rounds.ts';
 import type { ScheduledTask } from '../schedule.ts';
 import type { Workers } from '../workers.ts';
 import { analyse, type AnalyseDeps } from './analysis/analyse.ts';
@@ -33,6 +34,7 @@ export interface AiJobsDeps extends Omit<AnalyseDeps, 'store'>, GenerateDeps, Tr
 
 const beatMs = 3000;
 const orphanTurnMs = 20_000;
+const orphansAtOnce = 100;
 
 /** Works AI jobs off. Postgres is the record: a job that a dead process had is taken over, and goes on where its stored findings end. */
 export function startAiJobs(deps: AiJobsDeps) {
@@ -42,13 +44,14 @@ export function startAiJobs(deps: AiJobsDeps) {
     workers.work(queue, async ({ aiJobId }) => {
       if (!stopping.signal.aborted) await work(deps, aiJobId, stopping.signal);
     });
+  const orphans = createRounds(store.orphans, { most: orphansAtOnce, placeOf: ({ id }) => id });
   const tasks: ScheduledTask[] = [
     {
       name: 'put lost AI jobs back in line', everyMs: 5000,
       run: async () => {
         // The hint of a process that was killed holds the job's own name for a minute.
         const turn = Math.floor(deps.now() / orphanTurnMs);
-        for (const { id: aiJobId, request } of await store.orphans()) await workers.add(queueOf({ request }), { aiJobId }, { once: `${aiJobId}.${turn}` });
+        for (const { id: aiJobId, request } of await orphans()) await workers.add(queueOf({ request }), { aiJobId }, { once: `${aiJobId}.${turn}` });
       },
     },
     { name: 'forget AI jobs that are long over', everyMs: 3_600_000, run: async () => void (await store.sweep()) },

@@ -111,9 +111,10 @@ export function createAiStore(sql: Sql) {
     cancel: (id: string): Promise<void> =>
       withPostgres(async () => void (await sql`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now() WHERE id = ${id} AND status IN ('PENDING', 'RUNNING')`)),
 
-    /** Jobs that nobody works on although they are not over. */
-    orphans: async (): Promise<Pick<AiJob, 'id' | 'request'>[]> =>
-      sql<Pick<AiJob, 'id' | 'request'>[]>`SELECT id, request FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING') AND updated_at < ${stale()} LIMIT 100`,
+    /** Jobs that nobody works on although they are not over, oldest first: those after one. */
+    orphans: async (after: string | undefined, most: number): Promise<Pick<AiJob, 'id' | 'request'>[]> =>
+      sql<Pick<AiJob, 'id' | 'request'>[]>`
+        SELECT id, request FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING') AND updated_at < ${stale()} ${after === undefined ? sql`` : sql`AND id > ${after}`} ORDER BY id LIMIT ${most}`,
 
     /** Forgets jobs that have long been over; of each analysis the last finished one stays, for its result is still read. Gives their number. */
     sweep: async (): Promise<number> =>
