@@ -10,7 +10,7 @@ export interface ReadingDeps {
   responses: Pick<ResponseStore, 'findAll' | 'wasDeleted' | 'answeredSlots'>;
   stream: Pick<Stream, 'newest' | 'acknowledged' | 'isRemoved'>;
   /** What was accepted and could not be stored, and may be yet. */
-  buried: Pick<BuriedLetters, 'of' | 'among'>;
+  buried: Pick<BuriedLetters, 'has' | 'named'>;
   shards: Shards;
   /** How long to wait for what is on its way; 5 s unless said. */
   patienceMs?: number;
@@ -45,7 +45,7 @@ export function createReading({ responses, stream, buried, shards, patienceMs = 
     return findStored(responseId);
   };
   const findBuried = async (responseId: string): Promise<Traced | undefined> => {
-    const rows = (await buried.among((row) => row.responseId === responseId)).map(({ row }) => row);
+    const rows = (await buried.named(responseId)).map(({ row }) => row);
     const surveyId = rows[0]?.surveyId;
     return surveyId ? { surveyId, isComplete: rows.some((row) => row.surveyId === surveyId && (row.head?.isComplete ?? true)) } : undefined;
   };
@@ -74,7 +74,7 @@ export function createReading({ responses, stream, buried, shards, patienceMs = 
      */
     async hasAnswers({ surveyId, slots }: Question): Promise<boolean> {
       const positions = Object.values(slots.codes);
-      const isBuried = async () => (await buried.of(surveyId)).some(({ row }) => mayAnswer(row, positions));
+      const isBuried = () => buried.has(surveyId, (row) => mayAnswer(row, positions));
       if (await isBuried()) return true;
       await settled(shards.of(surveyId));
       return (await responses.answeredSlots(surveyId, positions)) || isBuried();

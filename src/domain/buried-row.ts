@@ -22,9 +22,6 @@ export function readBuriedRow(row: Buffer): BuriedRow {
   return { surveyId: found?.[1] ?? null, responseId: found?.[2] ?? null, ...(found ? contentOf(text) : unread), text };
 }
 
-/** How the rows of a survey, or of a response, begin, whatever else is in them. */
-export const beginningOf = (surveyId: string, responseId?: string): Buffer => Buffer.from(`["${surveyId}"${responseId === undefined ? '' : `,"${responseId}"`}`);
-
 /** Whether it has something at one of these code positions; of a row whose answers cannot be read, whether it may. */
 export function mayAnswer({ answers }: BuriedRow, slots: readonly number[]): boolean {
   return answers ? slots.some((slot) => (answers.codes[slot] ?? 0) !== 0) : true;

@@ -8,7 +8,7 @@ export interface OldVersionsDeps {
   versions: SurveyVersions;
   responses: Pick<ResponseStore, 'versionsNamed'>;
   reading: Pick<Reading, 'settled'>;
-  buried: Pick<BuriedLetters, 'of'>;
+  buried: Pick<BuriedLetters, 'among'>;
   now(): number;
   log: Pick<Log, 'debug'>;
   stopping?: AbortSignal;
@@ -22,27 +22,37 @@ const pageSize = 100;
  * that was replaced a day ago, so what names it by then is to be seen.
  */
 export function createOldVersions({ versions, responses, reading, buried, now, log, stopping }: OldVersionsDeps) {
-  /** The versions that they name; undefined where one cannot be read. */
-  const lettersOf = async (surveyId: string) => (await buried.of(surveyId)).map(({ row }) => row.head?.surveyVersion);
+  /** Notes the versions that letters of these surveys name; undefined where one cannot be read. */
+  const note = async (named: ReadonlyMap<string, Set<number | undefined>>): Promise<void> =>
+    void (await buried.among(({ surveyId, head }) => {
+      named.get(surveyId ?? '')?.add(head?.surveyVersion);
+      return false;
+    }));
 
-  const removeOf = async (surveyId: string): Promise<void> => {
-    const replacedBefore = new Date(now() - dayMs);
-    // Before and after, since what lies there may be put back at any moment.
-    const letters = await lettersOf(surveyId);
-    await reading.settled(surveyId);
-    letters.push(...(await lettersOf(surveyId)));
-    if (letters.includes(undefined)) return;
-    const named = [...(await responses.versionsNamed(surveyId)), ...letters.flatMap((version) => version ?? [])];
-    await versions.removeUnnamed(surveyId, { named, replacedBefore });
+  const removeOf = async (surveyId: string, inLetters: ReadonlySet<number | undefined>): Promise<void> => {
+    if (inLetters.has(undefined)) return;
+    const named = [...(await responses.versionsNamed(surveyId)), ...[...inLetters].flatMap((version) => version ?? [])];
+    await versions.removeUnnamed(surveyId, { named, replacedBefore: new Date(now() - dayMs) });
+  };
+
+  const skipped = (surveyId: string) => (error: unknown) => log.debug({ err: error, surveyId }, 'the versions of a survey could not be looked through now');
+
+  const removeOfAll = async (surveyIds: readonly string[]): Promise<void> => {
+    const named = new Map(surveyIds.map((id) => [id, new Set<number | undefined>()]));
+    // Before and after, since what lies there may be put back at any moment; for all at once, since there may be a lot of it.
+    await note(named);
+    for (const surveyId of surveyIds) await reading.settled(surveyId).catch((error: unknown) => (named.delete(surveyId), skipped(surveyId)(error)));
+    await note(named);
+    for (const [surveyId, inLetters] of named) {
+      if (stopping?.aborted) return;
+      await removeOf(surveyId, inLetters).catch(skipped(surveyId));
+    }
   };
 
   return async (): Promise<void> => {
     for (let after: string | undefined; !stopping?.aborted; ) {
       const page = await versions.crowded({ after, limit: pageSize });
-      for (const surveyId of page) {
-        if (stopping?.aborted) return;
-        await removeOf(surveyId).catch((error: unknown) => log.debug({ err: error, surveyId }, 'the versions of a survey could not be looked through now'));
-      }
+      if (page.length > 0) await removeOfAll(page);
       if (page.length < pageSize) return;
       after = page.at(-1);
     }

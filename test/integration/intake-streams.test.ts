@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, mock } from 'node:test';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
@@ -69,6 +69,35 @@ describe('the stream of a shard', () => {
     } finally {
       await redis.config('SET', 'maxmemory', before);
     }
+  });
+
+  it('finds the dead letters of a survey or a response among thousands without having them sent, and gives all to who asks for all', async () => {
+    const shard = freshShard();
+    const calls = mock.method(redis as unknown as { findLettersBuffer(...args: string[]): Promise<Buffer[]> }, 'findLettersBuffer');
+    const found = async (names?: Parameters<Stream['letters']>[1]): Promise<string[]> => {
+      const rows: string[] = [];
+      for await (const letter of stream.letters(shard, names)) rows.push(`${letter.isKnown} ${letter.reason} ${letter.rows}`);
+      return rows;
+    };
+    assert.deepEqual([await found(), calls.mock.callCount()], [[], 1]);
+    const [surveyId, responseId] = [newId(), newId()];
+    const mine = [`["${surveyId}","${newId()}",1]`, `["${surveyId}","${responseId}","ü"]`];
+    const rows = [...Array.from({ length: 1500 }, () => `["${newId()}","${newId()}",2]`), ...mine, ...Array.from({ length: 1500 }, () => 'no row at all')];
+    const pipeline = redis.pipeline();
+    for (const row of rows) pipeline.xadd(`${shard.prefix}dead`, '*', 'reason', 'none', 'rows', row, ...(row === mine[0] ? ['v', '2'] : []));
+    await pipeline.exec();
+    calls.mock.resetCalls();
+    const shown = [`false none ${mine[0]}`, `true none ${mine[1]}`];
+    assert.deepEqual([await found({ surveyId }), await found({ responseId }), await found({ surveyId, responseId }), await found({ surveyId: newId(), responseId })], [shown, [shown[1]], [shown[1]], []]);
+    assert.equal(calls.mock.callCount(), 4 * 4);
+    assert.deepEqual((await found()).length, rows.length);
+    // Large ones come in smaller parts.
+    calls.mock.resetCalls();
+    for (let n = 0; n < 30; n += 1) await redis.xadd(`${shard.prefix}dead`, '*', 'reason', 'large', 'rows', 'x'.repeat(100_000));
+    assert.equal((await found()).length, rows.length + 30);
+    assert.ok(calls.mock.callCount() > 4);
+    calls.mock.restore();
+    await redis.del(`${shard.prefix}dead`);
   });
 
   it('refuses the writes of an owner whose lease has passed to another', async () => {

@@ -8,6 +8,7 @@ import { createOldVersions } from '../../src/pipelines/old-versions.ts';
 import { createSurveyVersions } from '../../src/stores/postgres/survey-versions.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
 import { createShards } from '../../src/stores/redis/shards.ts';
+import { lettersOf, lyingLetters } from '../support/dead-letters.ts';
 import { ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
 import { openResponseDatabase, responseLine, type ResponseDatabase } from '../support/response-database.ts';
 
@@ -41,7 +42,7 @@ const sweep = (letters: readonly string[], hoursLater = 48, settled = async () =
     versions: createSurveyVersions(database.sql), responses: stored.responses, reading: { settled }, now: () => Date.now() + hoursLater * 3_600_000, log: createLog('silent'),
     buried: createBuriedLetters({
       shards: createShards(1),
-      stream: { deadLetters: async (_shard, { after }) => (after === undefined ? letters : []).map((line, index) => ({ id: `${index}-1`, reason: 'for this test', rows: Buffer.from(line), isKnown: true })), dropLetters: async () => undefined },
+      stream: { letters: lyingLetters(() => lettersOf(letters)), dropLetters: async () => undefined },
     }),
   })();
 

@@ -8,6 +8,7 @@ import { newId, newResponseId } from '../../src/ids.ts';
 import type { ResponseRecord } from '../../src/stores/clickhouse/query/record.ts';
 import { createShards } from '../../src/stores/redis/shards.ts';
 import { createUploads, type UploadsDeps } from '../../src/stores/uploads.ts';
+import { lettersOf, lyingLetters } from '../support/dead-letters.ts';
 import { responseLine, type GivenResponse } from '../support/response-database.ts';
 
 const at = Date.parse('2026-03-01T10:00:00.000Z');
@@ -23,7 +24,7 @@ function setUp(start: { stored?: ResponseRecord; deleted?: number; letters?: rea
   const world = { stored: start.stored, letters: start.letters ?? [] };
   const shards = createShards(1);
   const buried = createBuriedLetters({
-    stream: { deadLetters: async (_shard, { after }) => (after === undefined ? world.letters : []).map((line, index) => ({ id: `${index}-1`, reason: 'for this test', rows: Buffer.from(line), isKnown: true })), dropLetters: async () => undefined }, shards,
+    stream: { letters: lyingLetters(() => lettersOf(world.letters)), dropLetters: async () => undefined }, shards,
   });
   const responses = {
     newest: async () => world.stored, wasDeleted: async (_id: string, moment?: number) => start.deleted !== undefined && (moment === undefined || moment === start.deleted),

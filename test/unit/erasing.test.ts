@@ -5,7 +5,8 @@ import { createErasing, type ErasingDeps } from '../../src/actors/erasing.ts';
 import { unavailable } from '../../src/errors.ts';
 import { newId, newResponseId } from '../../src/ids.ts';
 import type { DoomedResponse } from '../../src/stores/clickhouse/erasure.ts';
-import { createShards, type Shard } from '../../src/stores/redis/shards.ts';
+import { createShards } from '../../src/stores/redis/shards.ts';
+import { lettersOf, lyingLetters } from '../support/dead-letters.ts';
 
 const dayMs = 24 * 3_600_000;
 const nowMs = Date.parse('2026-03-01T10:00:00.000Z');
@@ -21,12 +22,11 @@ it('a run of the retention rules reads what could not be stored once, however ma
   let read = 0;
   const buried = createBuriedLetters({
     stream: {
-      deadLetters: async (shard: Shard, { count, after }: { count: number; after?: string | undefined }) => {
+      letters: lyingLetters((shard) => {
         const found = letters.filter((each) => each.shard === shard).map(({ letter }) => letter);
-        const page = found.slice(after === undefined ? 0 : found.findIndex(({ id }) => id === after) + 1).slice(0, count);
-        read += page.length;
-        return page;
-      },
+        read += found.length;
+        return found;
+      }),
       dropLetters: async (_, ids) => void dropped.push(...ids),
     },
     shards,
@@ -53,7 +53,7 @@ it('a response that is erased takes its saves along that could not be stored, an
   const letters = [responseId, other].map((id, index) => ({ id: `${index}-1`, reason: 'for this test', isKnown: true, rows: Buffer.from(JSON.stringify([surveyId, id, nowMs, 2, 0, 1, 0, 0, -1, 'en', '', {}, [], ['private']])) }));
   const did: string[] = [];
   const buried = createBuriedLetters({
-    stream: { deadLetters: async (_shard, { after }) => (after === undefined ? letters : []), dropLetters: async (_shard, ids) => void did.push(`dropped ${ids.join()}`) }, shards,
+    stream: { letters: lyingLetters(() => letters), dropLetters: async (_shard, ids) => void did.push(`dropped ${ids.join()}`) }, shards,
   });
   const nothing = async () => undefined as never;
   const deps: Partial<ErasingDeps> = {
@@ -71,7 +71,7 @@ describe('a response of which something could not be stored', () => {
 
   /** `world.fails`: what goes wrong, once. */
   function setUp({ lines, rows = [] }: { lines: readonly string[]; rows?: readonly DoomedResponse[] }) {
-    const world = { letters: lines.map((line, index) => ({ id: `${index}-1`, reason: 'for this test', isKnown: true, rows: Buffer.from(line) })), rows: [...rows], removals: [] as boolean[], doubted: [] as string[], traces: 0, fails: '' };
+    const world = { letters: lettersOf(lines), rows: [...rows], removals: [] as boolean[], doubted: [] as string[], traces: 0, fails: '' };
     const once = (what: string) => {
       if (world.fails !== what) return;
       world.fails = '';
@@ -79,7 +79,7 @@ describe('a response of which something could not be stored', () => {
     };
     const buried = createBuriedLetters({
       stream: {
-        deadLetters: async (_shard, { after }) => (after === undefined ? world.letters : []),
+        letters: lyingLetters(() => world.letters),
         dropLetters: async (_shard, ids) => {
           once('drop');
           world.letters = world.letters.filter(({ id }) => !ids.includes(id));

@@ -115,7 +115,7 @@ describe('a clock that is set', () => {
     let asked = 0;
     const reading = createReading({
       patienceMs: 100,
-      responses: { findAll: never, wasDeleted: never, answeredSlots: never }, buried: { of: never, among: never }, shards: { all: [shard], of: () => shard },
+      responses: { findAll: never, wasDeleted: never, answeredSlots: never }, buried: { has: never, named: never }, shards: { all: [shard], of: () => shard },
       stream: {
         newest: async () => '2-0', isRemoved: never,
         acknowledged: async () => {

@@ -7,7 +7,7 @@ import { pageFields } from '../query.ts';
 import { ok, page, route, type Route } from '../route.ts';
 
 export interface DeadLetterRoutesDeps {
-  stream: Pick<Stream, 'deadLetters' | 'deadLetterCount' | 'revive' | 'dropLetters'>;
+  stream: Pick<Stream, 'deadLetters' | 'letters' | 'deadLetterCount' | 'revive' | 'dropLetters'>;
   shards: readonly Shard[];
   /** Whether there is such a survey; one that is gone gets nothing back. */
   isThere(surveyId: string): Promise<boolean>;
@@ -28,9 +28,10 @@ const deadLetterSchema = z
 export function deadLetterRoutes({ stream, shards, isThere, record }: DeadLetterRoutesDeps): Route[] {
   const oldestOf = async (shard: Shard): Promise<Found[]> => {
     const found: Found[] = [];
-    for (let letters: DeadLetter[] | undefined; found.length < revivedAtMost && letters?.length !== 0; ) {
-      letters = await stream.deadLetters(shard, { count: readAtOnce, after: found.at(-1)?.letter.id });
-      for (const letter of letters) found.push({ shard, letter });
+    for await (const letter of stream.letters(shard)) {
+      // Those that a newer version alone can put back hold up no others.
+      if (letter.isKnown) found.push({ shard, letter });
+      if (found.length === revivedAtMost) break;
     }
     return found;
   };

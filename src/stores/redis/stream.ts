@@ -62,6 +62,7 @@ type StreamRedis = Redis & {
   reviveLetter(stream: string, ...args: (string | number | Buffer)[]): Promise<number>;
   shardState(stream: string, prefix: string): Promise<[number, number, string]>;
   newestId(stream: string): Promise<string>;
+  findLettersBuffer(letters: string, after: string, surveyId: string, responseId: string): Promise<Buffer[]>;
 };
 
 const script = (name: string): string => readFileSync(assetPath(`src/stores/redis/scripts/${name}.lua`), 'utf8');
@@ -74,6 +75,7 @@ export function createStream(plain: Redis) {
   redis.defineCommand('reviveLetter', { numberOfKeys: 1, lua: script('revive') });
   redis.defineCommand('shardState', { numberOfKeys: 1, lua: script('state') });
   redis.defineCommand('newestId', { numberOfKeys: 1, lua: script('newest') });
+  redis.defineCommand('findLetters', { numberOfKeys: 1, lua: script('letters') });
   const settle = async (owner: Ownership, ...args: (string | Buffer)[]): Promise<boolean> =>
     (await redis.settleShard(`${owner.shard.prefix}owner`, owner.shard.prefix, owner.name, owner.fence, ...args)) === 1;
   const range = async (key: string, from: string, to: string, count: number): Promise<StreamEntry[]> => {
@@ -123,6 +125,15 @@ export function createStream(plain: Redis) {
         return { id, reason: fields.get('reason')?.toString() ?? '', rows: fields.get('rows') ?? Buffer.alloc(0), isKnown: formats.has(fields.get('v')?.toString()) };
       });
     },
+    /** All dead letters, or those of a survey or of a response, the oldest first. The store looks through them, and sends what is asked for. */
+    async *letters(shard: Shard, { surveyId = '', responseId = '' }: { surveyId?: string; responseId?: string } = {}): AsyncGenerator<DeadLetter> {
+      for (let after = ''; ; ) {
+        const [next, ...found] = await redis.findLettersBuffer(`${shard.prefix}dead`, after, surveyId, responseId);
+        for (let i = 0; i + 3 < found.length; i += 4) yield letterOf(found.slice(i, i + 4));
+        after = next?.toString() ?? '';
+        if (after === '') return;
+      }
+    },
     /** Puts buried rows back at the end of the stream and takes them out of the dead letters, in one step. False: they are there no longer, or of a newer version. */
     revive: async (shard: Shard, letter: DeadLetter, entry: { count: number; codeColumns: number; surveyIds: readonly string[] }): Promise<boolean> =>
       (await redis.reviveLetter(shard.stream, shard.prefix, letter.id, entry.count, entry.codeColumns, entry.surveyIds.join(','), letter.rows)) === 1,
@@ -144,6 +155,10 @@ function readFields(item: unknown): { id: string; fields: Map<string, Buffer> } 
   for (let i = 0; i + 1 < flat.length; i += 2) fields.set(String(flat[i]), flat[i + 1] as Buffer);
   return { id: id.toString(), fields };
 }
+
+const letterOf = ([id, reason, form, rows]: readonly (Buffer | undefined)[]): DeadLetter => ({
+  id: String(id), reason: String(reason), rows: rows ?? Buffer.alloc(0), isKnown: formats.has(form?.toString() || undefined),
+});
 
 const listOf = (field: Buffer | undefined): string[] => (field && field.length > 0 ? field.toString().split(',') : []);
 
