@@ -262,6 +262,51 @@ test('numbers and their bins come from one state of the table, by one statement 
   assert.equal(binsIn(perQuestion.get('q')?.results[0]).reduce((sum, [, , amount = 0]) => sum + amount, 0), 2);
 });
 
+/** A store whose time is given, and before each of whose statements something happens. */
+function disturbed(before: (sql: string) => Promise<void>) {
+  let nowMs = 0;
+  const limits: number[] = [];
+  const select: ResponseDatabase['clickhouse']['select'] = async (sql, options) => {
+    limits.push(options?.timeoutMs ?? 0);
+    await before(sql);
+    return database.clickhouse.select(sql, { ...options, timeoutMs: 60_000 });
+  };
+  const store = createTotalsStore({ clickhouse: { ...database.clickhouse, select }, now: () => nowMs });
+  return { store, limits, pass: (ms: number) => void (nowMs += ms) };
+}
+
+test('numbers that grow with every response are counted twice at most, and the last bin reaches to the greatest', async () => {
+  const surveyId = await given([{ codes: [1], numbers: [0] }, { codes: [1], numbers: [100] }]);
+  const plans = [{ questionId: 'q', plan: { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0 }] } satisfies CountPlan }];
+  let [greatest, full] = [100, 0];
+  const { store } = disturbed(async (sql) => {
+    if (!sql.includes('quantileExact')) return;
+    full += 1;
+    await database.store([responseLine({ surveyId, codes: [1], numbers: [(greatest += 50)], submittedAtMs: givenStart + greatest * 3_600_000 })]);
+  });
+  await store.countSurvey({ surveyId, plans });
+  for (const isComplete of [undefined, true]) {
+    full = 0;
+    const counted = await store.countSurvey({ surveyId, plans, isComplete });
+    const [result] = counted.perQuestion.get('q')?.results ?? [];
+    assert.ok(result?.kind === 'number' && full <= 2, `${full} full counts`);
+    assert.deepEqual([result.moments.max, result.moments.bins.at(-1)?.high, result.moments.bins.length], [greatest, greatest, 20]);
+    assert.equal(result.moments.bins.reduce((sum, { count: amount }) => sum + amount, 0), counted.total);
+  }
+});
+
+test('all statements of a count share one bound of time, and none is made again for the sake of bins when most of it has passed', async () => {
+  const surveyId = await given([{ codes: [1], numbers: [0] }, { codes: [1], numbers: [100] }]);
+  const plans = [{ questionId: 'q', plan: { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0 }] } satisfies CountPlan }];
+  let greatest = 100;
+  const { store, limits, pass } = disturbed(async (sql) => {
+    pass(8000);
+    if (sql.includes('quantileExact')) await database.store([responseLine({ surveyId, codes: [1], numbers: [(greatest += 50)], submittedAtMs: givenStart + greatest * 3_600_000 })]);
+  });
+  const { total } = await store.countSurvey({ surveyId, plans });
+  assert.deepEqual([total, limits], [3, [30_000, 22_000, 14_000]]);
+});
+
 test('of what was taken out the counts in the whole survey come with those of a part of it', async () => {
   const surveyId = await given([{ codes: [1, 2, 0b1] }, { codes: [2, 1, 0b10] }, { codes: [3, 2, 0b11] }]);
   const plan: CountPlan = { base: [0], requests: [{ kind: 'codes', slot: 0, hasHidden: true }, { kind: 'codes', slot: 0 }, { kind: 'bits', slots: [2], hasHidden: true }] };

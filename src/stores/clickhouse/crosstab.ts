@@ -4,6 +4,7 @@ import type { ClickHouse } from './client.ts';
 import { createCodeColumns } from './code-columns.ts';
 import { chosenScan, collectChosen, hasHiddenCategories } from './counting/chosen.ts';
 import { runScans, type ScanRow } from './counting/scans.ts';
+import { timeLeft } from './counting/time-left.ts';
 import type { Placement } from './placement.ts';
 import { dimensionWords } from './query/dimension.ts';
 import { foundCodes } from './query/findings.ts';
@@ -53,7 +54,7 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
     const slots = [...slotsOf(query.rows), ...tables.flatMap((table) => slotsOf(table.columns)), ...(weight?.kind === 'number' ? [weight.presence] : []), ...selectionSlots(selection)];
     const columnOf = await columnNames(codeColumns, slots);
     const scope = {
-      clickhouse, surveyId, conditions: conditionsOf(selection, columnOf, findings), timeoutMs: countTimeoutMs,
+      clickhouse, surveyId, conditions: conditionsOf(selection, columnOf, findings), timeLeftMs: timeLeft(countTimeoutMs),
       columns: ['is_complete', 'numbers', 'metadata', ...existingColumns(slots, columnOf)],
     };
     // Sums of weights with superseded ones subtracted again would keep their rounding.

@@ -2,6 +2,7 @@ import type { ClickHouse } from './client.ts';
 import { createCodeColumns } from './code-columns.ts';
 import { collectCount, countScan } from './counting/head.ts';
 import { runScans } from './counting/scans.ts';
+import { timeLeft } from './counting/time-left.ts';
 import { createErasure } from './erasure.ts';
 import { createInsert } from './insert.ts';
 import type { Placement } from './placement.ts';
@@ -129,7 +130,10 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
   async function count(selection: Selection): Promise<{ total: number; complete: number }> {
     const slots = selectionSlots(selection);
     const columnOf = await columnNames(columns, slots);
-    const scope = { clickhouse, surveyId: selection.surveyId, conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')), columns: ['is_complete', ...existingColumns(slots, columnOf)], timeoutMs: countTimeoutMs };
+    const scope = {
+      clickhouse, surveyId: selection.surveyId, conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')),
+      columns: ['is_complete', ...existingColumns(slots, columnOf)], timeLeftMs: timeLeft(countTimeoutMs),
+    };
     return collectCount((await runScans(scope, [countScan])).rows[0] ?? []);
   }
 }

@@ -7,6 +7,7 @@ import { isWide, planSlots, scansOf, type Outlook, type PlanResults } from './co
 import { collectRanges, rangeScan, type NumberRange } from './counting/ranges.ts';
 import { runScans, type ScanRow, type ScanScope } from './counting/scans.ts';
 import { createSurveySizes, type SurveySizes } from './counting/sizes.ts';
+import { timeLeft } from './counting/time-left.ts';
 import type { Placement } from './placement.ts';
 import { newestKeys } from './query/pages.ts';
 import { columnNames, conditionsOf, existingColumns, selectionSlots, type Condition, type DateRange } from './query/selection.ts';
@@ -33,35 +34,36 @@ export interface SurveyCounts extends SurveyHead {
 }
 
 const countTimeoutMs = 30_000;
-/** Greater and greater numbers may come in while we count; then the last bins hold them. */
-const mostAttempts = 3;
+/** Greater and greater numbers may come in while we count; then the last bins hold them, and reach so far. */
+const mostAttempts = 2;
 const surveysKept = 10_000;
 const noRanges: ReadonlyMap<number, NumberRange | null> = new Map();
 
 /** Exact counts over the newest versions of all responses; the domain says what they mean. */
-export function createTotalsStore({ clickhouse, sizes = createSurveySizes(clickhouse) }: { clickhouse: ClickHouse; sizes?: SurveySizes } & Placement) {
+export function createTotalsStore({ clickhouse, sizes = createSurveySizes(clickhouse), now }: { clickhouse: ClickHouse; sizes?: SurveySizes; /** In milliseconds. */ now?: () => number } & Placement) {
   const columns = createCodeColumns(clickhouse);
   const ranges = createRecentMap<ReadonlyMap<number, NumberRange | null>>(surveysKept);
   return {
     /** A whole survey, or some of its questions, from one state of the table. */
     async countSurvey({ surveyId, plans, filters, startDate, endDate, isComplete }: SurveyCountQuery): Promise<SurveyCounts> {
+      const timeLeftMs = timeLeft(countTimeoutMs, now);
       const selection = { surveyId, startDate, endDate, isComplete, conditions: filters };
       const slots = [...selectionSlots(selection), ...plans.flatMap(({ plan }) => planSlots(plan))];
       const columnOf = await columnNames(columns, slots);
       const findings = clickhouse.table('findings');
       const scope: ScanScope = {
-        clickhouse, surveyId, conditions: conditionsOf(selection, columnOf, findings), timeoutMs: countTimeoutMs,
+        clickhouse, surveyId, conditions: conditionsOf(selection, columnOf, findings), timeLeftMs,
         columns: ['is_complete', 'duration_ms', 'numbers', ...existingColumns(slots, columnOf)],
       };
       const counted = plans.map(({ plan }) => plan);
-      const isSmall = isWide(counted) && (await sizes.isSmall(surveyId, countTimeoutMs));
+      const isSmall = isWide(counted) && (await sizes.isSmall(surveyId, timeLeftMs()));
       const isNarrowed = [startDate, endDate, isComplete].some((bound) => bound !== undefined) || (filters ?? []).length > 0;
       const { planned, head } = await countAll(scope, counted, { columnOf, isSmall, isNarrowed });
       return { ...head, perQuestion: new Map(plans.map(({ questionId, plan }, index) => [questionId, { base: planned.bases[index] ?? 0, results: plan.requests.map(planned.resultOf) }])) };
     },
   };
 
-  /** Counts again where the bins of numbers prove to lie elsewhere than they did the last time. */
+  /** Counts again where the bins of numbers prove to lie elsewhere than they did the last time, if at least half of the time is left. */
   async function countAll(scope: ScanScope, plans: readonly CountPlan[], outlook: Omit<Outlook, 'ranges'>): Promise<{ planned: PlanResults; head: SurveyHead }> {
     for (let attempt = 1; ; attempt += 1) {
       let { scans, collect, unmeasured } = scansOf(plans, { ...outlook, ranges: ranges.get(scope.surveyId) ?? noRanges });
@@ -73,7 +75,7 @@ export function createTotalsStore({ clickhouse, sizes = createSurveySizes(clickh
       const { rows: [headRows = [], ...planRows], wasContested } = await runScans(scope, [headScan, ...scans]);
       const planned = collect(planRows);
       remember(scope.surveyId, planned.ranges);
-      if (planned.areBinsRight || attempt === mostAttempts) return { planned, head: await headOf(scope, headRows, wasContested) };
+      if (planned.areBinsRight || attempt === mostAttempts || scope.timeLeftMs() < countTimeoutMs / 2) return { planned, head: await headOf(scope, headRows, wasContested) };
     }
   }
 

@@ -100,10 +100,15 @@ interface Counted extends Bins {
   count: number;
   /** Where a bin begins and how many it holds; those that hold nothing may be missing. */
   rows: readonly (readonly (number | null)[])[];
+  /** Of all answers as they are now; what came in past the limits was counted into the outermost bins. */
+  range?: NumberRange | null | undefined;
 }
 
-export function collectBins({ max, count, edges, isEach, rows }: Counted): NumberMoments['bins'] {
-  if (edges.length === 1) return edges.map((low) => ({ low, high: max, count }));
+export function collectBins({ max, count, edges, isEach, rows, range }: Counted): NumberMoments['bins'] {
   const counts = new Map(rows.map(([low, amount]) => [low, amount ?? 0]));
-  return edges.map((low, index) => ({ low, high: isEach ? low : (edges[index + 1] ?? max), count: counts.get(low) ?? 0 }));
+  const bins = edges.length === 1 ? edges.map((low) => ({ low, high: max, count })) : edges.map((low, index) => ({ low, high: isEach ? low : (edges[index + 1] ?? max), count: counts.get(low) ?? 0 }));
+  const [first, last] = [bins[0], bins.at(-1)];
+  if (first && range) first.low = Math.min(first.low, range.min);
+  if (last && range) last.high = Math.max(last.high, range.max);
+  return bins;
 }

@@ -34,7 +34,7 @@ export function numberStep(requests: readonly NumberRequest[], { columnOf, isSma
       const binRows: readonly ScanRow[] = counted.length > 0 ? (rows[1] ?? []) : [];
       const entries = laid.map(({ request, ...bins }, index) => {
         const ofThis = binRows.filter(([place]) => binned[place]?.request === request).map(([, , , figures]) => figures);
-        return [request, { ...withoutCheck(moments[index]), bins: collectBins({ ...bins, count: moments[index]?.count ?? 0, rows: ofThis }) }] as const;
+        return [request, { ...withoutCheck(moments[index]), bins: collectBins({ ...bins, count: moments[index]?.count ?? 0, rows: ofThis, range: request.scale ? undefined : ranges.get(request.slot) }) }] as const;
       });
       return { moments: new Map(entries), ranges, areBinsRight: laid.every(({ request, ...bins }) => areSameBins(bins, binsOf(request, ranges.get(request.slot)))) };
     },

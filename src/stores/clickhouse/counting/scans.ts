@@ -27,7 +27,8 @@ export interface ScanScope {
   conditions: Conditions;
   /** Every column that the conditions or a scan name. */
   columns: readonly string[];
-  timeoutMs: number;
+  /** Of all statements together, so that they may be repeated. */
+  timeLeftMs(): number;
 }
 
 export interface Scanned {
@@ -72,8 +73,8 @@ function calmSurveysOf(clickhouse: ClickHouse): RecentMap<true> {
   return surveys;
 }
 
-async function lookUp({ clickhouse, surveyId, timeoutMs }: ScanScope): Promise<Contested> {
-  const evidence = await clickhouse.select<[number[]]>(evidenceStatement(clickhouse, surveyId), { timeoutMs });
+async function lookUp({ clickhouse, surveyId, timeLeftMs }: ScanScope): Promise<Contested> {
+  const evidence = await clickhouse.select<[number[]]>(evidenceStatement(clickhouse, surveyId), { timeoutMs: timeLeftMs() });
   return contestedMoments(evidence.map(([figures]) => figures));
 }
 
@@ -100,7 +101,7 @@ async function runOnce(scope: ScanScope, scans: readonly Scan[], contested: Cont
     statements.push(`SELECT toUInt16(${evidencePart}), toUInt64(0), toUInt64(0), '', ${asFigures} FROM (${evidenceStatement(scope.clickhouse, scope.surveyId)})`);
   const found = await scope.clickhouse.select<[part: number, place: number, code: number, label: string, figures: (number | null)[]]>(
     `SELECT * FROM (${statements.join(' UNION ALL ')})`,
-    { timeoutMs: scope.timeoutMs, settings: { ...neverCompiled, ...inOneState } },
+    { timeoutMs: scope.timeLeftMs(), settings: { ...neverCompiled, ...inOneState } },
   );
   const rows: ScanRow[][] = scans.map(() => []);
   const evidence: EvidenceRow[] = [];
