@@ -8,11 +8,14 @@ export function createPace(monotonicMs: () => number = () => performance.now()) 
   return {
     /** How long until a turn may be taken. */
     waitMs: (perSecond: number): number => Math.max(0, dueAt(perSecond) - monotonicMs()),
-    /** Gives how to give it back, as long as nobody has taken the next one. */
+    /** Gives how to give it back, which makes no difference once somebody has taken the next one. */
     take(perSecond: number, events = 1): () => void {
       const [nowMs, before] = [monotonicMs(), last];
-      last = { atMs: nowMs - dueAt(perSecond) < lateMs ? dueAt(perSecond) : nowMs, events };
-      return () => void (last = before);
+      const mine = { atMs: nowMs - dueAt(perSecond) < lateMs ? dueAt(perSecond) : nowMs, events };
+      last = mine;
+      return () => {
+        if (last === mine) last = before;
+      };
     },
   };
 }

@@ -131,6 +131,16 @@ describe('the pace of an endpoint', () => {
     pace.take(10);
     assert.equal(pace.waitMs(10), 100);
   });
+
+  it('gives a turn back, but none that another has taken since', () => {
+    const pace = createPace(() => 0);
+    pace.take(10)();
+    assert.equal(pace.waitMs(10), 0);
+    const giveBack = pace.take(10);
+    pace.take(10, 50);
+    giveBack();
+    assert.equal(pace.waitMs(10), 5100);
+  });
 });
 
 describe('fan-out of stored responses', () => {
