@@ -26,7 +26,7 @@ const alone = ['integration/auth-http', 'e2e/webhook-isolation'];
 // The pure ones of two processes, all others being of a third: HTTP and its schemas, which take the longest to load, and the domain with what mostly waits for time to pass.
 const pureParts = [
   /^unit\/(?:deeds|errors|findings|http-|ids|ingest|mass|openapi|packed|settings)/,
-  /^unit\/(?:ai-bounded-fetch|domain|live|moved|pauses)/,
+  /^unit\/(?:ai-bounded-fetch|domain|live|moved|pauses|schedule|submissions|webhook-deliver)/,
 ];
 
 const words = process.argv.slice(2);
@@ -46,7 +46,7 @@ let interrupted;
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
     interrupted = signal;
-    for (const child of children) child.kill(signal);
+    for (const child of children) killWithItsOwn(child, signal);
   });
 }
 
@@ -130,13 +130,13 @@ function showTotals() {
 /** Source maps make stacks name the sources; reading them takes a tenth of the time of what is pure. */
 function runNode(args, { hasSourceMaps = true, ...options } = {}) {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [...(hasSourceMaps ? ['--enable-source-maps'] : []), '--test-reporter=spec', ...args], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'], ...options });
+    const child = spawn(process.execPath, [...(hasSourceMaps ? ['--enable-source-maps'] : []), '--test-reporter=spec', ...args], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'], detached: true, ...options });
     children.add(child);
     const pieces = [];
     child.stdout?.on('data', (piece) => pieces.push(piece));
     const deadline = setTimeout(() => {
       pieces.push(Buffer.from(`\nEnded after ${patienceMinutes} minutes: a test waits for ever.\n`));
-      child.kill('SIGKILL');
+      killWithItsOwn(child, 'SIGKILL');
     }, patienceMinutes * 60_000);
     const end = (code) => {
       clearTimeout(deadline);
@@ -146,4 +146,13 @@ function runNode(args, { hasSourceMaps = true, ...options } = {}) {
     child.once('error', () => end(1));
     child.once('close', (code) => end(code ?? 1));
   });
+}
+
+/** With the services and stores that it has started, which would keep ports and load the lanes beside it; they are one group. */
+function killWithItsOwn({ pid }, signal) {
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
 }
