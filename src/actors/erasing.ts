@@ -89,8 +89,9 @@ export function createErasing(deps: ErasingDeps) {
   const othersOf = async ({ surveyId, responseId, submittedAtMs }: DoomedResponse): Promise<DoomedResponse[]> => {
     if (isOwnResponseId(responseId)) return [];
     await deps.reading.settled(surveyId);
-    const found = (await deps.responses.findAll(responseId)).map(({ submittedAt, ...record }) => ({ surveyId: record.surveyId, responseId, submittedAtMs: submittedAt.getTime(), isComplete: record.isComplete }));
-    return found.filter((other) => other.surveyId === surveyId && other.submittedAtMs !== submittedAtMs);
+    const ofSurvey = (await deps.responses.findAll(responseId)).filter((record) => record.surveyId === surveyId);
+    const found = ofSurvey.map(({ submittedAt, isComplete }) => ({ surveyId, responseId, submittedAtMs: submittedAt.getTime(), isComplete }));
+    return found.filter((other) => other.submittedAtMs !== submittedAtMs);
   };
 
   const withdraw = async (concerned: Concerned): Promise<void> => {
