@@ -32,7 +32,10 @@ export const number: QuestionType = {
     row.numbers[numberSlotAt(question)] = numberValue === 0 ? 0 : numberValue;
   },
   write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ numberValue: row.numbers[numberSlotAt(question)] ?? 0 }]),
-  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'number', slot: numberSlotAt(question), presence: slotAt(question), ...boundsOf(question), ...(question.settings['integer'] === true && { isWhole: true }) }] }),
+  countPlan: (question) => ({
+    base: [slotAt(question)],
+    requests: [{ kind: 'number', slot: numberSlotAt(question), presence: slotAt(question), ...boundsOf(question), ...(question.settings['integer'] === true && { isWhole: true }) }],
+  }),
   statistic: (_question, [result], base) => (result?.kind === 'number' ? numberStatistic(result, base) : blankStatistic()),
   dimension: () => 'is a free number, which has no categories',
   chart: 'columns',

@@ -106,7 +106,8 @@ interface Counted extends Bins {
 
 export function collectBins({ max, count, edges, isEach, rows, range }: Counted): NumberMoments['bins'] {
   const counts = new Map(rows.map(([low, amount]) => [low, amount ?? 0]));
-  const bins = edges.length === 1 ? edges.map((low) => ({ low, high: max, count })) : edges.map((low, index) => ({ low, high: isEach ? low : (edges[index + 1] ?? max), count: counts.get(low) ?? 0 }));
+  const isOnly = edges.length === 1;
+  const bins = edges.map((low, index) => ({ low, high: isEach && !isOnly ? low : (edges[index + 1] ?? max), count: isOnly ? count : (counts.get(low) ?? 0) }));
   const [first, last] = [bins[0], bins.at(-1)];
   if (first && range) first.low = Math.min(first.low, range.min);
   if (last && range) last.high = Math.max(last.high, range.max);

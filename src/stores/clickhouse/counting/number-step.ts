@@ -20,10 +20,11 @@ const fewNumbers = 8;
  */
 export function numberStep(requests: readonly NumberRequest[], { columnOf, isSmall, isNarrowed, ranges: assumed }: Outlook): Step<NumberCounts> {
   const isUnfolded = requests.length > (isSmall ? 1 : fewNumbers);
-  const laid = requests.map((request) => ({ request, ...binsOf(request, assumed.get(request.slot)) }));
-  const binned = laid.filter(({ edges }) => edges.length > 1);
+  const assumedBins = requests.map((request) => ({ request, ...binsOf(request, assumed.get(request.slot)) }));
+  const binned = assumedBins.filter(({ edges }) => edges.length > 1);
   const measured = requests.length === 0 ? [] : [isUnfolded ? unfoldedMomentScan(requests, columnOf) : momentScan(requests, columnOf)];
   const counted = binned.length === 0 ? [] : [isUnfolded ? unfoldedBinScan(binned, columnOf) : binScan(binned, columnOf)];
+  // Where all is selected, the moments say it; bins of a scale lie still.
   const moved = isNarrowed ? requests.filter(({ scale }) => !scale) : [];
   const ofRanges = moved.length === 0 ? [] : [rangeScan(moved, { columnOf, isSmall })];
   return {
@@ -32,11 +33,13 @@ export function numberStep(requests: readonly NumberRequest[], { columnOf, isSma
       const moments = collectMoments(rows[0] ?? [], requests, isUnfolded);
       const ranges = isNarrowed ? collectRanges(rows[measured.length + counted.length] ?? [], moved) : rangesOf(requests, moments);
       const binRows: readonly ScanRow[] = counted.length > 0 ? (rows[1] ?? []) : [];
-      const entries = laid.map(({ request, ...bins }, index) => {
+      const entries = assumedBins.map(({ request, ...bins }, index) => {
         const ofThis = binRows.filter(([place]) => binned[place]?.request === request).map(([, , , figures]) => figures);
-        return [request, { ...withoutCheck(moments[index]), bins: collectBins({ ...bins, count: moments[index]?.count ?? 0, rows: ofThis, range: request.scale ? undefined : ranges.get(request.slot) }) }] as const;
+        const range = request.scale ? undefined : ranges.get(request.slot);
+        return [request, { ...withoutCheck(moments[index]), bins: collectBins({ ...bins, count: moments[index]?.count ?? 0, rows: ofThis, range }) }] as const;
       });
-      return { moments: new Map(entries), ranges, areBinsRight: laid.every(({ request, ...bins }) => areSameBins(bins, binsOf(request, ranges.get(request.slot)))) };
+      const areBinsRight = assumedBins.every(({ request, ...bins }) => areSameBins(bins, binsOf(request, ranges.get(request.slot))));
+      return { moments: new Map(entries), ranges, areBinsRight };
     },
   };
 }

@@ -56,17 +56,17 @@ export function scansOf(plans: readonly CountPlan[], outlook: Outlook): PlanScan
   const requests = plans.flatMap((plan) => plan.requests);
   const numbers = requests.filter((request) => request.kind === 'number');
   const positions = positionStep(plans, outlook);
-  const whole = outlook.isNarrowed ? codeStep(countedSlots(requests.filter(isOfHidden)), [], { ...outlook, isOfWholeSurvey: true }) : undefined;
+  const ofWholeSurvey = outlook.isNarrowed ? codeStep(countedSlots(requests.filter(isOfHidden)), [], { ...outlook, isOfWholeSurvey: true }) : undefined;
   const texts = textStep(requests.filter((request) => request.kind === 'text'), outlook);
   const measured = numberStep(numbers, outlook);
   return {
-    scans: [positions, ...(whole ? [whole] : []), texts, measured].flatMap(({ scans }) => scans),
+    scans: [positions, ...(ofWholeSurvey ? [ofWholeSurvey] : []), texts, measured].flatMap(({ scans }) => scans),
     unmeasured: numbers.filter(({ slot, scale, bounds }) => !scale && !bounds && !outlook.ranges.has(slot)),
     collect(rows) {
       const left = [...rows];
       const take = <Result>({ scans, collect }: Step<Result>): Result => collect(left.splice(0, scans.length));
       const { slotCounts, bases } = take(positions);
-      const counted = { slotCounts, wholeCounts: whole && take(whole).slotCounts, textCounts: take(texts) };
+      const counted = { slotCounts, wholeCounts: ofWholeSurvey && take(ofWholeSurvey).slotCounts, textCounts: take(texts) };
       const { moments, ranges, areBinsRight } = take(measured);
       return { bases, resultOf: (request) => resultOf(request, { ...counted, moments }), ranges, areBinsRight };
     },
@@ -103,7 +103,11 @@ function positionStep(plans: readonly CountPlan[], outlook: Outlook): Step<Posit
   };
 }
 
-function codeStep(wanted: readonly CountedSlot[], bases: readonly (readonly number[])[], { columnOf, isSmall, isOfWholeSurvey = false }: Outlook & { isOfWholeSurvey?: boolean }): Step<PositionCounts> {
+interface CodeOutlook extends Outlook {
+  isOfWholeSurvey?: boolean;
+}
+
+function codeStep(wanted: readonly CountedSlot[], bases: readonly (readonly number[])[], { columnOf, isSmall, isOfWholeSurvey = false }: CodeOutlook): Step<PositionCounts> {
   const counted = wanted.filter(({ slot }) => existingColumns([slot], columnOf).length > 0);
   if (isSmall && counted.length + bases.flat().length > fewPositions) {
     const { scan, collect } = unfoldedScan(counted, bases, columnOf);
@@ -143,10 +147,14 @@ interface Counted {
 
 function resultOf(request: CountRequest, { slotCounts, wholeCounts, textCounts, moments }: Counted): CountResult {
   switch (request.kind) {
-    case 'codes':
-      return { kind: 'codes', counts: slotCounts.get(request.slot)?.counts ?? new Map(), ...(request.hasHidden && wholeCounts && { whole: wholeCounts.get(request.slot)?.counts ?? new Map() }) };
-    case 'bits':
-      return { kind: 'bits', counts: joinWords(request.slots.map((slot) => slotCounts.get(slot))), ...(request.hasHidden && wholeCounts && { whole: joinWords(request.slots.map((slot) => wholeCounts.get(slot))) }) };
+    case 'codes': {
+      const countsIn = (found: ReadonlyMap<number, SlotCounts>) => found.get(request.slot)?.counts ?? new Map<number, number>();
+      return { kind: 'codes', counts: countsIn(slotCounts), ...(request.hasHidden && wholeCounts && { whole: countsIn(wholeCounts) }) };
+    }
+    case 'bits': {
+      const countsIn = (found: ReadonlyMap<number, SlotCounts>) => joinWords(request.slots.map((slot) => found.get(slot)));
+      return { kind: 'bits', counts: countsIn(slotCounts), ...(request.hasHidden && wholeCounts && { whole: countsIn(wholeCounts) }) };
+    }
     case 'number':
       return { kind: 'number', moments: known(moments.get(request)) };
     case 'text':
