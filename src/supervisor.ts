@@ -71,14 +71,22 @@ async function startAll(settings: Settings, log: Log, stopSteps: StopSteps): Pro
   });
   stopSteps.push(() => stores.stop());
   const urls = storeUrls(settings, stores);
-  const isSpread = settings.workers > 1 && settings.roles.includes('http');
-  const port = isSpread ? await freePort(settings.host, settings.port) : settings.port;
+  const isInterface = settings.roles.includes('http');
+  const isSpread = settings.workers > 1 && isInterface;
+  const port = isInterface ? await freePort(settings.host, settings.port) : settings.port;
   const roles = isSpread ? settings.roles.filter((role) => role !== 'http') : settings.roles;
   const service = await createService({ settings, urls, roles, log, isPortShared: false, processName: 'main' });
   stopSteps.push(() => service.stop(stopDeadlineMs));
-  const listensOn = isSpread ? await startHttpProcesses({ settings: { ...settings, port }, urls, service, log }, stopSteps) : await service.start();
-  // After all that can fail: a password that is made and not shown is lost.
-  printBanner(settings, await service.firstAdmin(), listensOn);
+  // Whoever finds the service ready can sign in.
+  const admin = await service.firstAdmin();
+  try {
+    const listensOn = isSpread ? await startHttpProcesses({ settings: { ...settings, port }, urls, service, log }, stopSteps) : await service.start();
+    printBanner(settings, admin, listensOn);
+  } catch (error) {
+    // A password that is made and not shown is lost.
+    process.stdout.write(adminLines(admin).map((line) => `${line}\n`).join(''));
+    throw error;
+  }
 }
 
 interface Spread {
@@ -119,7 +127,9 @@ function storeUrls(settings: Settings, stores: EmbeddedStores): StoreUrls {
   };
 }
 
-function printBanner(settings: Settings, admin: Awaited<ReturnType<Service['firstAdmin']>>, port: number | undefined): void {
+type FirstAdmin = Awaited<ReturnType<Service['firstAdmin']>>;
+
+function printBanner(settings: Settings, admin: FirstAdmin, port: number | undefined): void {
   const shown = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const address = settings.publicUrl?.replace(/\/$/, '') ?? `http://${shown}:${port}`;
   const isInterface = settings.roles.includes('http');
@@ -128,10 +138,12 @@ function printBanner(settings: Settings, admin: Awaited<ReturnType<Service['firs
     ...(isInterface ? [`  base address  ${address}/api/v1`, `  console       ${address}/docs`] : []),
     ...(!isInterface && port !== undefined ? [`  figures       http://${shown}:${port}/metrics`] : []),
     `  data          ${settings.dataDir}`,
-    ...(admin ? [`  first ADMIN   ${admin.email}  password: ${admin.password}  (shown once)`] : []),
+    ...adminLines(admin),
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
 }
+
+const adminLines = (admin: FirstAdmin): string[] => (admin ? [`  first ADMIN   ${admin.email}  password: ${admin.password}  (shown once)`] : []);
 
 function fail(error: unknown, log: Log | undefined): void {
   const isExpected = error instanceof SettingsError || error instanceof StartError || (error instanceof Error && error.message.startsWith('cannot listen'));

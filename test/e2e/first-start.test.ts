@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { createServer, type AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { createClient } from '../support/client.ts';
+import { freePort } from '../../src/processes/free-port.ts';
+import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/people-server.ts';
 import { runToExit, sharedStoreUrls, startService, type RunningService } from '../support/service.ts';
 
@@ -32,6 +34,18 @@ describe('the first ADMIN of an installation', () => {
     await during(nobodyYet, async (service) => {
       assert.equal((await signIn(service, printedPassword(service) ?? '')).status, 200, service.printed());
     });
+  });
+
+  it('can sign in as soon as anybody answers', async () => {
+    const fresh = await freshDatabase();
+    const port = await freePort('127.0.0.1', 0);
+    const starting = startService({ env: { ...nobodyYet, DATABASE_URL: fresh.url, ADMIN_PASSWORD: 'known before', PORT: String(port) } });
+    const body = JSON.stringify({ email: 'first@example.org', password: 'known before' });
+    const first = await eventually(() => fetch(`http://127.0.0.1:${port}/api/v1/auth/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body }), 60_000, 2);
+    const service = await starting;
+    await service.stop();
+    await fresh.drop();
+    assert.equal(first.status, 200);
   });
 
   it('is not made or told again by later starts', async () => {
