@@ -25,7 +25,7 @@ export function collectChosen(rows: readonly ScanRow[]): Set<number> {
   return new Set([...counts].flatMap(([code, count]) => (count > 0 ? [code] : [])));
 }
 
-/** Only of what was taken out is it asked. */
-export const hasHiddenCategories = ({ categories }: Dimension): boolean => categories.some(isTakenOut);
+/** Only of what was taken out is it asked. Of findings it is not: theirs are shown where the selection has them. */
+export const hasHiddenCategories = ({ categories, source }: Dimension): boolean => source.kind !== 'finding' && categories.some(isTakenOut);
 
 const isTakenOut = ({ isHidden }: Category): boolean => isHidden === true;
