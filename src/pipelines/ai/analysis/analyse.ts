@@ -68,10 +68,11 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Co
   const known = type === 'themes' ? await pastOutages(() => openKnownThemes(store, job)) : undefined;
   const advance = createProgress(deps, job);
   await storeLeft(deps, analysis, known);
+  const clearings: Promise<void>[] = [];
   await eachInFlight((own) => ahead(readyBatches(deps, { job, survey, signal: own, advance }), batchesAtOnce), { atOnce: batchesAtOnce, delayMs: batchDelayMs, signal }, {
     async call(batch, flight) {
       // The next batch is told of the themes of this one, so it cannot be made ready sooner.
-      const reply = await send(deps, { ...analysis, ...flight, ...(known && { heard: () => undefined }) }, { batch, known });
+      const reply = await send(deps, { ...analysis, ...flight, ...(known && { heard: () => undefined }) }, { batch, known, clearings });
       if (known) await orNoted(reply, pastOutages(() => known.add(themed.parse(reply.parts.flatMap(({ value = [] }) => value)))));
       return reply;
     },
@@ -87,7 +88,7 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Co
       await pastOutages(() => store.dropErased(answers.map(({ responseId }) => responseId)));
       await advance(share);
     },
-  });
+  }).finally(() => Promise.all(clearings));
   await pastOutages(() => store.dropUnseen(job, job.id));
   if (type === 'themes') await mergeThemes(deps, analysis);
   return type === 'summary' ? conclude(deps, analysis) : null;
@@ -103,9 +104,21 @@ async function* readyBatches(deps: AnalyseDeps, walk: Walk): AsyncGenerator<Read
 const themed = z.array(z.object({ themes: z.array(z.string()) }));
 const notes = z.array(z.object({ note: z.string() }));
 
-async function send(deps: AnalyseDeps, { job, type, provider, signal, begin, heard }: Analysis & Flight, { batch: { sent, answers, share }, known }: { batch: ReadyBatch; known: KnownThemes | undefined }): Promise<Reply> {
+interface Sending {
+  batch: ReadyBatch;
+  known: KnownThemes | undefined;
+  /** What is done after a failure, and is over before the analysis is. */
+  clearings: Promise<void>[];
+}
+
+async function send(deps: AnalyseDeps, { job, type, provider, signal, begin, heard }: Analysis & Flight, { batch: { sent, answers, share }, known, clearings }: Sending): Promise<Reply> {
   const calls: Promise<unknown>[] = [];
   const keeping = createKeeping(deps, job);
+  const clearAway = async (): Promise<void> => {
+    await Promise.allSettled(calls);
+    // Nobody goes on with a cancelled job, or looks after what is kept of a deleted survey.
+    if (!(await deps.store.touch(job, null).catch(() => true))) await keeping.drop();
+  };
   const judged = await judge(sent, async (some, { from, to }) => {
     signal.throwIfAborted();
     let id = deps.newId();
@@ -116,10 +129,9 @@ async function send(deps: AnalyseDeps, { job, type, provider, signal, begin, hea
     const { value, noted } = await askAhead(provider, analyses[type](some, known?.names() ?? []), { signal, begin, heard: took });
     calls.push(noted);
     return { id, value };
-  }).catch(async (error: unknown) => {
-    await Promise.allSettled(calls);
-    // Nobody goes on with a cancelled job, or looks after what is kept of a deleted survey.
-    if (!(await deps.store.touch(job, null).catch(() => true))) await keeping.drop();
+  }).catch((error: unknown) => {
+    // Beside what is still under way: the other calls must know at once.
+    clearings.push(clearAway().catch(() => undefined));
     throw error;
   });
   const parts = judged.map(({ from, to, value }) => partOf(type, { answers: answers.slice(from, to), id: value?.id ?? '', value: value?.value }));
