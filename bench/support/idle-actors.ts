@@ -24,7 +24,7 @@ export async function weighActors(count: number, questions: number): Promise<Act
   const nothing = async () => undefined;
   const actors = createSurveyActors({ audit: { record: async () => undefined },
     surveys: { load, change: () => Promise.reject(new Error('nothing changes here')) },
-    intake: { announce: async () => true, counts: nothing, filledAt: nothing, close: nothing },
+    intake: { announce: async () => true, reopen: async () => true, revision: async () => undefined, counts: nothing, filledAt: nothing, close: nothing },
     countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, now: () => Date.now() + aheadMs, log: createLog('silent'), metrics: { actorsHeld: () => undefined },
   });
   // The first ones pay for what all share.

@@ -4,11 +4,12 @@ import type { SurveyStatus, SurveyWithQuestions } from '../domain/survey.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Audit } from '../stores/postgres/audit.ts';
-import type { Intake } from '../stores/redis/intake.ts';
+import type { Intake, SurveyFacts } from '../stores/redis/intake.ts';
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
 import { createAnonymity } from './anonymity.ts';
 import { createFreshLoads } from './fresh-loads.ts';
 import { moveSurvey, withSeatsAdded } from './lifecycle.ts';
+import { createOlderRow } from './older-row.ts';
 import { packSurvey, unpackSurvey, type PackedSurvey } from './packed-survey.ts';
 import { contextOf, stateOf, surveyMachine, type SurveyEvent } from './survey-machine.ts';
 
@@ -21,7 +22,7 @@ export interface HeldSurvey {
 
 export interface SurveyActorsDeps {
   surveys: Pick<SurveyStore, 'load' | 'change'>;
-  intake: Pick<Intake, 'announce' | 'counts' | 'filledAt' | 'close'>;
+  intake: Pick<Intake, 'announce' | 'reopen' | 'revision' | 'counts' | 'filledAt' | 'close'>;
   /** Counts from the response store, for an intake that has forgotten a survey. */
   countResponses(surveyId: string): Promise<{ total: number; complete: number }>;
   /** Tells the other processes that a survey has a new revision. */
@@ -155,15 +156,28 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     return held;
   };
 
-  /** Writes the survey's present revision to the intake. Counts are only asked for when the intake may not know the survey. */
-  const announce = async (survey: SurveyWithQuestions): Promise<void> => {
+  /** Counts are only asked for when the intake may not know the survey. */
+  const factsOf = async (survey: SurveyWithQuestions): Promise<SurveyFacts> => {
     const known = await deps.intake.counts(survey.id);
     const stored = known ? undefined : await deps.countResponses(survey.id);
     const counts = { total: known?.total ?? stored?.total ?? 0, completed: known?.completed ?? stored?.complete ?? 0 };
-    await deps.intake.announce({
-      surveyId: survey.id, revision: survey.revision, quota: survey.responseQuota, codePositions: survey.slotCounts.codes, ...counts,
-    });
-    deps.broadcast(survey.id, survey.revision);
+    return { surveyId: survey.id, revision: survey.revision, quota: survey.responseQuota, codePositions: survey.slotCounts.codes, ...counts };
+  };
+
+  /** Writes the survey's present revision to the intake. */
+  const announce = async (survey: SurveyWithQuestions): Promise<void> => {
+    const isNew = await deps.intake.announce(await factsOf(survey));
+    if (isNew || !(await healOlder(survey))) deps.broadcast(survey.id, survey.revision);
+  };
+
+  const olderRow = createOlderRow({ ...deps, factsOf });
+  /** Whether the row was older than what the intake knows of it: a backup has been restored. All are told then of what it has become. */
+  const healOlder = async (row: Pick<SurveyWithQuestions, 'id' | 'revision'>): Promise<boolean> => {
+    const healed = await olderRow(row);
+    if (!healed) return false;
+    hold(healed);
+    await announce(healed);
+    return true;
   };
 
   /** Saves a change, then tells this process, the intake and the others. A failed announcement is healed by the outbox. */
@@ -246,6 +260,7 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     },
     sync,
     announce,
+    healOlder,
     change,
     sweep,
     /** A newly created survey: held, and made known to the intake. */

@@ -4,7 +4,7 @@ import type { SavedCounts, SurveyStore } from '../stores/postgres/surveys.ts';
 import type { Intake } from '../stores/redis/intake.ts';
 
 export interface ReconcileDeps {
-  actors: Pick<SurveyActors, 'quotaFilled'>;
+  actors: Pick<SurveyActors, 'quotaFilled' | 'healOlder'>;
   surveys: Pick<SurveyStore, 'savedCounts' | 'saveCounts'>;
   intake: Pick<Intake, 'counts' | 'filledAt'>;
   log: Log;
@@ -14,11 +14,13 @@ const pageSize = 200;
 
 /**
  * Holds what PostgreSQL knows of all surveys' responses against the intake, whose counts are exact: a process that dies between a batch and
- * its news leaves a count that is old, or a survey open whose quota is filled, until the next response comes, which may be never.
+ * its news leaves a count that is old, or a survey open whose quota is filled, until the next response comes, which may be never. A row that is
+ * older than what the intake knows of the survey, as a restore leaves it, is healed, or the two would not agree on any submission.
  */
 export function createReconcile({ actors, surveys, intake, log }: ReconcileDeps) {
   /** Whether what is saved differs. */
-  const look = async ({ surveyId, ...saved }: SavedCounts): Promise<boolean> => {
+  const look = async ({ surveyId, revision, ...saved }: SavedCounts): Promise<boolean> => {
+    await actors.healOlder({ id: surveyId, revision }).catch((error: unknown) => log.warn({ err: error, surveyId }, 'whether a survey is older than the intake knows it could not be seen'));
     const counts = await intake.counts(surveyId);
     if (!counts) return false;
     if (saved.isOpen && saved.quota !== null && (counts.completed >= saved.quota || (await intake.filledAt(surveyId)) !== undefined))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { createSurveyActors } from '../../src/actors/surveys.ts';
 import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
@@ -41,9 +42,30 @@ it('counts that nobody saved when a process died are those of the intake again, 
     await intake.announce({ surveyId, revision: 1, quota: null, codePositions: 0, total, completed: total });
   }
   const closed: string[] = [];
-  await createReconcile({ surveys, intake, log, actors: { quotaFilled: async (surveyId) => (closed.push(surveyId), undefined as never) } })();
+  await createReconcile({ surveys, intake, log, actors: { quotaFilled: async (surveyId) => (closed.push(surveyId), undefined as never), healOlder: async () => false } })();
   assert.deepEqual(await Promise.all([stale, right, unheard, full].map(surveys.responseCount)), [5, 4, 9, 3]);
   assert.deepEqual(closed, [full]);
+});
+
+it('a survey of which the intake knows more than the row is taken further than that, and those that are right stay', async () => {
+  const surveys = createSurveyStore(database.sql);
+  const intake = createIntake({ redis, shards, metrics: { committed: () => undefined, submitted: () => undefined } });
+  const [older, right, deleted] = [newId(), newId(), newId()];
+  for (const id of [older, right, deleted]) {
+    known.push(id);
+    await surveys.create({ ...blankSurvey(id, database.ownerId, Date.now()), responseQuota: 7 });
+    await intake.announce({ surveyId: id, revision: id === older ? 8 : 1, quota: 9, codePositions: 4, total: 5, completed: 5 });
+  }
+  await surveys.remove(deleted);
+  await intake.close(deleted);
+  const actors = createSurveyActors({
+    surveys, intake, log, now: Date.now, audit: { record: async () => undefined }, countResponses: () => assert.fail('the intake knows'), broadcast: () => undefined, metrics: { actorsHeld: () => undefined },
+  });
+  await createReconcile({ surveys, intake, log, actors })();
+  actors.stop();
+  assert.deepEqual([(await surveys.find(older))?.revision, (await surveys.find(right))?.revision], [9, 1]);
+  assert.deepEqual(await Promise.all([older, right, deleted].map(intake.revision)), [9, 1, Number.MAX_SAFE_INTEGER]);
+  assert.deepEqual([await redis.hget(surveyKey(shards.of(older), older), 'quota'), await intake.counts(older)], ['7', { total: 5, completed: 5 }]);
 });
 
 it('every survey whose end has come is closed in one turn, however many they are and however many cannot be', async () => {

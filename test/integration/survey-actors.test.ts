@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { createSubmissions } from '../../src/actors/submissions.ts';
 import { createSurveyActors } from '../../src/actors/surveys.ts';
 import type { SurveyWithQuestions } from '../../src/domain/survey.ts';
+import { notFound } from '../../src/errors.ts';
 import { newId, newResponseId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createIntakeRedis, createSharedRedis, createWaitingRedis } from '../../src/stores/redis/clients.ts';
@@ -48,9 +49,10 @@ describe('surveys in memory beside the intake', () => {
         // One after the other, as a locked row lets them.
         change: (_id, decide) =>
           (world.changes = world.changes.then(async () => {
-            const current = row.survey ?? assert.fail('deleted');
+            const current = row.survey;
+            if (!current) throw notFound('survey');
             const change = await decide(current, undefined as never);
-            if (change) row.survey = { ...change.survey, revision: current.revision + 1 };
+            if (change) row.survey = { ...change.survey, revision: Math.max(current.revision, change.survey.revision) + 1 };
             for (const { kind } of change?.events ?? []) events.push(kind);
             return row.survey ?? assert.fail();
           })),
@@ -131,6 +133,59 @@ describe('surveys in memory beside the intake', () => {
       };
       const saved = await actors.edit(id, (current) => ({ ...current, responseQuota: 2 }));
       assert.deepEqual([saved.status, row.survey?.closedReason, events], ['CLOSED', 'QUOTA', ['quota.reached']]);
+    } finally {
+      actors.stop();
+    }
+  });
+
+  it('go on as the database has them when that was put back to an earlier time, in processes that were not told of it too', async () => {
+    const former = await holding();
+    const before = former.row.survey ?? assert.fail();
+    const edit = (title: string) => former.actors.edit(former.id, (current) => ({ ...current, title }));
+    for (const title of ['Second', 'Third', 'Fourth']) await edit(title);
+    assert.equal(await former.submit(), 'accepted');
+    const later = await holding({ ...before, id: former.id, responseQuota: 3 });
+    try {
+      assert.deepEqual([await later.submit(), await later.submit()], ['accepted', 'accepted']);
+      const { title, revision } = later.row.survey ?? assert.fail();
+      assert.deepEqual([title, await intake.revision(former.id)], [before.title, revision]);
+      assert.ok(revision > 4, 'no late news of what is lost can be taken for it');
+      former.row.survey = later.row.survey;
+      assert.equal(await former.submit(), 'QUOTA_REACHED', 'no response is forgotten');
+      assert.equal(former.actors.peek(former.id)?.survey.title, before.title);
+    } finally {
+      former.actors.stop();
+      later.actors.stop();
+    }
+  });
+
+  for (const isForgotten of [false, true])
+    it(`take responses once more when the database has them again that were deleted${isForgotten ? ' and forgotten' : ''}`, async () => {
+      const { id, row, actors, submit } = await holding({ responseQuota: 2 });
+      const survey = row.survey ?? assert.fail();
+      assert.equal(await submit(), 'accepted');
+      await intake.close(id);
+      if (isForgotten) await intake.forget(id);
+      try {
+        assert.deepEqual([await submit(), row.survey], ['accepted', survey]);
+        assert.deepEqual(await intake.counts(id), isForgotten ? { total: 1, completed: 1 } : { total: 2, completed: 2 });
+        assert.equal(await redis.ttl(surveyKey(shards.of(id), id)), -1);
+      } finally {
+        actors.stop();
+      }
+    });
+
+  it('are not brought back by who has not heard of their deletion', async () => {
+    const { id, row, actors, world, submit } = await holding();
+    try {
+      world.beforeAnnounce = async () => {
+        row.survey = undefined;
+        await intake.close(id);
+      };
+      assert.equal((await actors.edit(id, (current) => ({ ...current, title: 'Too late' }))).title, 'Too late');
+      assert.equal(await actors.healOlder({ id, revision: 2 }), false);
+      assert.equal(await submit(), 'unknown survey');
+      assert.equal(await intake.revision(id), Number.MAX_SAFE_INTEGER);
     } finally {
       actors.stop();
     }

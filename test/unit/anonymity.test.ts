@@ -23,7 +23,7 @@ function open({ total, onAnnounce = () => undefined }: { total: number; onAnnoun
         return row.survey;
       },
     },
-    intake: { announce: async () => (await onAnnounce(count), true), counts: async () => ({ total: count.total, completed: 0 }), filledAt: async () => undefined, close: async () => undefined },
+    intake: { announce: async () => (await onAnnounce(count), true), reopen: async () => true, revision: async () => undefined, counts: async () => ({ total: count.total, completed: 0 }), filledAt: async () => undefined, close: async () => undefined },
     countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, now: () => clock.nowMs, log: createLog('silent'), metrics: { actorsHeld: () => undefined },
   });
   const set = async (isAnonymous: boolean): Promise<string> => put({ isAnonymous });

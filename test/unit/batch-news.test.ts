@@ -81,7 +81,7 @@ describe('news of stored batches', () => {
 
 describe('holding saved counts against those of the intake', () => {
   it('corrects those that differ, closes what is full, and goes through all pages whatever fails', async () => {
-    const saved: SavedCounts[] = Array.from({ length: 450 }, (_, n) => ({ surveyId: `s${String(n).padStart(3, '0')}`, responses: 5, completed: 5, quota: n % 100 === 0 ? 5 : null, isOpen: n !== 100 }));
+    const saved: SavedCounts[] = Array.from({ length: 450 }, (_, n) => ({ surveyId: `s${String(n).padStart(3, '0')}`, revision: 1, responses: 5, completed: 5, quota: n % 100 === 0 ? 5 : null, isOpen: n !== 100 }));
     const [corrected, closed]: [string[], string[]] = [[], []];
     await createReconcile({
       intake: {
@@ -97,6 +97,7 @@ describe('holding saved counts against those of the intake', () => {
           closed.push(surveyId);
           throw unavailable('only a newer version can');
         },
+        healOlder: async () => Promise.reject(unavailable('a lock')),
       },
       log,
     })();
@@ -105,7 +106,7 @@ describe('holding saved counts against those of the intake', () => {
   });
 
   it('saves what the intake says at that moment, and passes over surveys that it cannot tell of', async () => {
-    const saved: SavedCounts[] = ['broken', 'moved', 'unsaved'].map((surveyId) => ({ surveyId, responses: 1, completed: 1, quota: null, isOpen: true }));
+    const saved: SavedCounts[] = ['broken', 'moved', 'unsaved'].map((surveyId) => ({ surveyId, revision: 1, responses: 1, completed: 1, quota: null, isOpen: true }));
     let asked = 0;
     const corrected: unknown[] = [];
     await createReconcile({
@@ -118,14 +119,14 @@ describe('holding saved counts against those of the intake', () => {
         filledAt: async () => undefined,
       },
       surveys: { savedCounts: async () => saved, saveCounts: async (counts) => void corrected.push(...counts.map(({ surveyId, responses }) => [surveyId, responses])) },
-      actors: { quotaFilled: async () => undefined as never },
+      actors: { quotaFilled: async () => undefined as never, healOlder: async () => false },
       log,
     })();
     assert.deepEqual(corrected, [['moved', 13], ['unsaved', 14]]);
   });
 
   it('goes on with the next page when one cannot be saved', async () => {
-    const saved: SavedCounts[] = Array.from({ length: 250 }, (_, n) => ({ surveyId: `s${String(n).padStart(3, '0')}`, responses: 5, completed: 5, quota: null, isOpen: true }));
+    const saved: SavedCounts[] = Array.from({ length: 250 }, (_, n) => ({ surveyId: `s${String(n).padStart(3, '0')}`, revision: 1, responses: 5, completed: 5, quota: null, isOpen: true }));
     const corrected: string[] = [];
     await createReconcile({
       intake: { counts: async (surveyId) => (surveyId === 's000' || surveyId === 's249' ? { total: 6, completed: 6 } : { total: 5, completed: 5 }), filledAt: async () => undefined },
@@ -136,7 +137,7 @@ describe('holding saved counts against those of the intake', () => {
           corrected.push(...counts.map(({ surveyId }) => surveyId));
         },
       },
-      actors: { quotaFilled: async () => undefined as never },
+      actors: { quotaFilled: async () => undefined as never, healOlder: async () => false },
       log,
     })();
     assert.deepEqual(corrected, ['s249']);

@@ -19,7 +19,7 @@ function actorsAt(nowMs: number, survey: SurveyWithQuestions) {
   const actors = createSurveyActors({
     audit: { record: async () => undefined },
     surveys: { load: async () => (clock.isThere ? survey : undefined), change: () => Promise.reject(new Error('not asked for')) },
-    intake: { announce: async () => true, counts: async () => undefined, filledAt: async () => undefined, close: async () => undefined },
+    intake: { announce: async () => true, reopen: async () => true, revision: async () => undefined, counts: async () => undefined, filledAt: async () => undefined, close: async () => undefined },
     countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, now: () => clock.nowMs, monotonicMs: () => clock.monotonicMs, log: createLog('silent'), metrics: { actorsHeld: () => undefined },
   });
   return { actors, clock };

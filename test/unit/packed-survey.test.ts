@@ -13,7 +13,7 @@ function actorsOf(loaded: SurveyWithQuestions) {
   const actors = createSurveyActors({
     audit: { record: async () => undefined },
     surveys: { load: async () => ((seen.loads += 1), loaded), change: () => Promise.reject(new Error('not asked for')) },
-    intake: { announce: async () => true, counts: async () => undefined, filledAt: async () => undefined, close: async () => undefined },
+    intake: { announce: async () => true, reopen: async () => true, revision: async () => undefined, counts: async () => undefined, filledAt: async () => undefined, close: async () => undefined },
     countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, now: () => seen.nowMs, monotonicMs: () => seen.nowMs, log: createLog('silent'), metrics: { actorsHeld: () => undefined },
   });
   return { actors, seen };

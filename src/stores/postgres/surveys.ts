@@ -11,7 +11,7 @@ export interface OutboxEvent {
   payload: Readonly<Record<string, unknown>>;
 }
 
-/** What a change makes of a survey. Questions that are the same object as before are not written. */
+/** What a change makes of a survey. Questions that are the same object as before are not written; a revision that is later than the row's is passed too. */
 export interface SurveyChange {
   survey: SurveyWithQuestions;
   isWordingChanged: boolean;
@@ -35,6 +35,7 @@ const rootCollation = 'und-x-icu';
 /** What was last saved of a survey's responses. */
 export interface SavedCounts {
   surveyId: string;
+  revision: number;
   responses: number;
   completed: number;
   quota: number | null;
@@ -144,10 +145,10 @@ export function createSurveyStore(sql: Sql) {
     /** Of all surveys, in the order of their ids; those that follow `after`. */
     savedCounts: ({ after, limit }: { after?: string | undefined; limit: number }): Promise<SavedCounts[]> =>
       withPostgres(async () => {
-        const rows = await sql<{ survey_id: string; responses: number; completed: number; response_quota: number | null; status: SurveyStatus }[]>`
-          SELECT c.survey_id, c.responses, c.completed, s.response_quota, s.status FROM survey_counts c JOIN surveys s ON s.id = c.survey_id
+        const rows = await sql<{ survey_id: string; revision: number; responses: number; completed: number; response_quota: number | null; status: SurveyStatus }[]>`
+          SELECT c.survey_id, s.revision, c.responses, c.completed, s.response_quota, s.status FROM survey_counts c JOIN surveys s ON s.id = c.survey_id
           WHERE s.deleted_at IS NULL AND ${after === undefined ? sql`true` : sql`c.survey_id > ${after}`} ORDER BY c.survey_id LIMIT ${limit}`;
-        return rows.map((row) => ({ surveyId: row.survey_id, responses: row.responses, completed: row.completed, quota: row.response_quota, isOpen: row.status === 'ACTIVE' }));
+        return rows.map((row) => ({ surveyId: row.survey_id, revision: row.revision, responses: row.responses, completed: row.completed, quota: row.response_quota, isOpen: row.status === 'ACTIVE' }));
       }),
 
     saveCounts: (counts: readonly { surveyId: string; responses: number; completed: number }[]): Promise<void> =>
@@ -167,7 +168,7 @@ export type SurveyStore = ReturnType<typeof createSurveyStore>;
 async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyChange): Promise<SurveyWithQuestions> {
   const saved: SurveyWithQuestions = {
     ...change.survey,
-    revision: current.revision + 1,
+    revision: Math.max(current.revision, change.survey.revision) + 1,
     version: current.version + (change.isWordingChanged ? 1 : 0),
   };
   if (change.isWordingChanged) refuseTooLargeDefinition(current, saved);

@@ -39,6 +39,8 @@ export interface SurveyFacts {
   completed: number;
 }
 
+/** In force for a deleted survey: none that a process may hold. */
+export const closedRevision = Number.MAX_SAFE_INTEGER;
 const limitWindowMs = 60_000;
 /** How long keys and ids are remembered: the contract asks for 24 h at least. Whatever is older is the response store's to know. */
 const memorySeconds = 48 * 3600;
@@ -88,6 +90,8 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
   redis.defineCommand('holdSurvey', { numberOfKeys: 1, lua: script('hold') });
   redis.defineCommand('letSurveyOn', { numberOfKeys: 1, lua: script('let-on') });
   redis.defineCommand('removeResponse', { numberOfKeys: 1, lua: script('remove') });
+  const announce = async ({ surveyId, revision, quota, codePositions, total, completed }: SurveyFacts, overruled: number | ''): Promise<boolean> =>
+    (await guarded(redis.announceSurvey(surveyKey(shards.of(surveyId), surveyId), revision, quota ?? '', codePositions, total, completed, overruled))) === 1;
   const lanes = shards.all.map((shard) => createLane(redis, shard, { metrics, hasRoom }));
   return {
     append: (appendix: Appendix): Promise<AppendResult> => {
@@ -103,9 +107,15 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
     },
 
     /** Tells the intake a survey's present revision and quota; older news are ignored. */
-    announce: async (facts: SurveyFacts): Promise<boolean> => {
-      const key = surveyKey(shards.of(facts.surveyId), facts.surveyId);
-      return (await guarded(redis.announceSurvey(key, facts.revision, facts.quota ?? '', facts.codePositions, facts.total, facts.completed))) === 1;
+    announce: (facts: SurveyFacts): Promise<boolean> => announce(facts, ''),
+
+    /** The same for a survey that was deleted, of which the database has an earlier time again. */
+    reopen: (facts: SurveyFacts): Promise<boolean> => announce(facts, closedRevision),
+
+    /** The revision in force; undefined when the intake does not know the survey. */
+    revision: async (surveyId: string): Promise<number | undefined> => {
+      const revision = await guarded(redis.hget(surveyKey(shards.of(surveyId), surveyId), 'rev'));
+      return revision === null ? undefined : Number(revision);
     },
 
     /**
@@ -158,13 +168,13 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
     /** No submission is current any more: the survey has been deleted. Its counts go with `forget`. */
     close: async (surveyId: string): Promise<void> => {
       const key = surveyKey(shards.of(surveyId), surveyId);
-      await guarded(redis.hset(key, 'rev', Number.MAX_SAFE_INTEGER));
+      await guarded(redis.hset(key, 'rev', closedRevision));
     },
 
     /** Nothing is left of a deleted survey but, for a while, that no revision of it is in force: somebody may not have heard of its end. */
     forget: async (surveyId: string): Promise<void> => {
       const key = surveyKey(shards.of(surveyId), surveyId);
-      await guarded(redis.multi().del(key).hset(key, 'rev', Number.MAX_SAFE_INTEGER).expire(key, memorySeconds).exec());
+      await guarded(redis.multi().del(key).hset(key, 'rev', closedRevision).expire(key, memorySeconds).exec());
     },
   };
 }
