@@ -33,7 +33,19 @@ const bitsDimension = (...slots: number[]): Dimension => ({ categories: [], sour
 
 test('the schema can be brought up to date again and by two processes at once', async () => {
   await Promise.all([migrateClickHouse(clickhouse), migrateClickHouse(clickhouse)]);
-  assert.deepEqual(await clickhouse.select<[string]>(`SELECT DISTINCT name FROM ${clickhouse.table('schema_migrations')} ORDER BY name`), [['001_responses.sql'], ['002_findings.sql']]);
+  assert.deepEqual(await clickhouse.select<[string]>(`SELECT DISTINCT name FROM ${clickhouse.table('schema_migrations')} ORDER BY name`), [['001_responses.sql'], ['002_findings.sql'], ['003_merges.sql']]);
+});
+
+test('rows that come in small batches are not written anew with every few of them', async () => {
+  const surveyId = newId();
+  const alone = Date.UTC(2031, 4, 1);
+  for (let at = 0; at < 90; at += 1) assert.deepEqual(await store([lineOf({ surveyId, submittedAtMs: alone + at })]), { kind: 'stored' });
+  const deepest = async (): Promise<number> => {
+    const [row] = await clickhouse.select<[number]>(`SELECT max(level) FROM system.parts WHERE active AND database = '${clickhouse.database}' AND table = 'responses' AND partition = '203105'`);
+    return row?.[0] ?? 0;
+  };
+  const timesWritten = await deepest();
+  assert.ok(timesWritten <= 8, `some rows were merged ${timesWritten} times`);
 });
 
 test('a stored response is found with everything that was sent', async () => {
