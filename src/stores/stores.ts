@@ -23,6 +23,7 @@ import { createWebhookStore } from './postgres/webhooks.ts';
 import { createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
 import { checkIntake } from './redis/intake-check.ts';
 import { createIntake } from './redis/intake.ts';
+import { checkJobs } from './redis/jobs-check.ts';
 import { createLiveNews, createLiveStream } from './redis/live.ts';
 import { createMessages } from './redis/messages.ts';
 import { createPaidReplies } from './redis/paid-replies.ts';
@@ -61,6 +62,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   await firstContact.redis(sharedRedis, 'REDIS_JOBS_URL', urls.redisJobs);
   await Promise.all([streamRedis, liveRedis, listeningRedis].map((redis) => redis.connect()));
   await checkIntake(streamRedis, { shards: settings.intakeShards, mayLose: settings.intakeMayLose ?? false, log });
+  await checkJobs(sharedRedis, log);
   const sql = createPostgres(urls.postgres, { log });
   const clickhouse = createClickHouse({ urls: urls.clickhouse, log });
   await Promise.all([firstContact.postgres(sql, urls.postgres), firstContact.clickhouse(clickhouse, urls.clickhouse)]);

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { createLog } from '../../src/log.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { checkIntake } from '../../src/stores/redis/intake-check.ts';
+import { checkJobs } from '../../src/stores/redis/jobs-check.ts';
 import { sharedStores } from '../support/stores.ts';
 
 /** What a log was told, as JSON lines. */
@@ -81,5 +82,44 @@ describe('a server that keeps its configuration to itself', () => {
 
   it('is refused where it would throw away what was accepted', async () => {
     await assert.rejects(checkIntake(silent('aof_enabled:1\r\nmaxmemory_policy:allkeys-lru\r\n'), { shards: 2, mayLose: false, log: createLog('silent') }), /maxmemory-policy is allkeys-lru/);
+  });
+});
+
+describe('the server of jobs', () => {
+  /** One that answers for what it is configured to, and refuses to tell of the rest. */
+  const configured = (values: Readonly<Record<string, string>>) =>
+    ({
+      call: async (_config: string, _get: string, name: string) => {
+        if (values[name] === undefined) throw Object.assign(new Error('NOPERM'), { name: 'ReplyError' });
+        return [name, values[name]];
+      },
+      info: async () => 'aof_enabled:0\r\n',
+    }) as unknown as Redis;
+  const warningsOf = async (redis: Redis) => {
+    const { log, warnings } = written();
+    await checkJobs(redis, log);
+    return warnings().map(({ msg, unknown }) => ({ msg, unknown }));
+  };
+
+  it('may lose what it holds, with one warning of what that costs', async () => {
+    const [warning, ...more] = await warningsOf(configured({ appendonly: 'no', 'maxmemory-policy': 'allkeys-lru' }));
+    assert.match(warning?.msg ?? '', /REDIS_JOBS_URL may lose what it holds: appendonly is no, not yes, maxmemory-policy is allkeys-lru, not noeviction\. Then replies of AI providers .* are paid for again/);
+    assert.deepEqual(more, []);
+  });
+
+  it('may keep its configuration to itself, which is told too', async () => {
+    const [warning, ...more] = await warningsOf(configured({ 'maxmemory-policy': 'noeviction' }));
+    assert.match(warning?.msg ?? '', /REDIS_JOBS_URL does not tell how it is configured/);
+    assert.deepEqual([warning?.unknown, more], [['appendonly'], []]);
+  });
+
+  it('that loses nothing is not spoken of', async () => {
+    const redis = createIntakeRedis((await sharedStores()).redisJobsUrl, createLog('silent'));
+    await redis.connect();
+    try {
+      assert.deepEqual(await warningsOf(redis), []);
+    } finally {
+      await redis.quit();
+    }
   });
 });

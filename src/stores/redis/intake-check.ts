@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Log } from '../../log.ts';
 import { SettingsError } from '../../settings.ts';
+import { differenceFrom } from './configuration.ts';
 import { createShards } from './shards.ts';
 import { createStream } from './stream.ts';
 
@@ -26,36 +27,12 @@ export async function checkIntake(redis: Redis, { shards, mayLose, log }: Intake
 }
 
 async function checkDurability(redis: Redis, mayLose: boolean, log: Log): Promise<void> {
-  const found = await configurationOf(redis);
-  const unknown = Object.keys(intakeConfiguration).filter((name) => !found.has(name));
-  const wrong = Object.entries(intakeConfiguration).filter(([name, value]) => found.has(name) && found.get(name) !== value).map(([name, value]) => `${name} is ${found.get(name)}, not ${value}`);
+  const { unknown, wrong } = await differenceFrom(intakeConfiguration, redis);
   if (unknown.length > 0) log.warn({ unknown, wanted: intakeConfiguration }, 'the server of REDIS_URL does not tell how it is configured: unless it is as wanted, responses that were accepted are lost with it');
   if (wrong.length === 0) return;
   const trouble = `the server of REDIS_URL would lose responses that were accepted: ${wrong.join(', ')}`;
   if (!mayLose) throw new SettingsError(`${trouble}. Configure it so, or accept the loss with INTAKE_MAY_LOSE=true`);
   log.warn({ wanted: intakeConfiguration }, `${trouble}; INTAKE_MAY_LOSE accepts it`);
-}
-
-/** What the server tells; those that share theirs with others often hide some or all of it. */
-async function configurationOf(redis: Redis): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
-  for (const name of Object.keys(intakeConfiguration)) {
-    const reply: unknown = await redis.call('CONFIG', 'GET', name).catch(nothingIfRefused);
-    if (Array.isArray(reply) && reply.length === 2) found.set(name, String(reply[1]));
-  }
-  const info = await redis.info().catch(nothingIfRefused);
-  const figure = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info ?? '')?.[1];
-  const [log, policy] = [figure('aof_enabled'), figure('maxmemory_policy')];
-  // Without such a file a server may be durable by a log of its own: only its configuration says that it is meant to lose what it holds.
-  if (!found.has('appendonly') && log === '1') found.set('appendonly', 'yes');
-  if (!found.has('maxmemory-policy') && policy !== undefined) found.set('maxmemory-policy', policy);
-  return found;
-}
-
-/** A server that forbids the command, or does not know it; one that is away is another matter. */
-function nothingIfRefused(error: unknown): undefined {
-  if (error instanceof Error && error.name === 'ReplyError') return undefined;
-  throw error;
 }
 
 const shardsKey = 'intake:shards';
