@@ -63,24 +63,43 @@ describe('AI jobs', () => {
     assert.deepEqual([await isOn(), (await store.find(id))?.status, await stored()], [false, 'CANCELLED', 2]);
   });
 
-  it('outlast a restart of the database where they begin, where their findings are published and where they end', async () => {
+  /** Works a sentiment analysis of no answers off; gives its record. */
+  const workedOff = async (replaced: (real: { store: AiJobsDeps['store']; surveys: ReturnType<typeof createSurveyStore> }) => object) => {
     const { surveys, store, id } = await begun();
     await database.sql`UPDATE ai_jobs SET request = '{"analysisType":"sentiment"}' WHERE id = ${id}`;
-    const missed = new Set<string>();
-    const onceAway = <Given extends unknown[], Result>(name: string, step: (...given: Given) => Promise<Result>) => async (...given: Given): Promise<Result> => {
-      if (missed.has(name)) return step(...given);
-      missed.add(name);
-      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-    };
-    const provider: Provider = { name: 'openai', models: { high: 'h', low: 'l' }, complete: async () => ({ text: '{}', inputTokens: 0, outputTokens: 0 }) };
     let work = async (_: { aiJobId: string }): Promise<void> => assert.fail('no worker');
     startAiJobs({
-      store: { ...store, complete: onceAway('complete', store.complete) }, surveys: { ...surveys, load: onceAway('load', surveys.load) }, settled: async () => {}, tell: () => {}, log: createLog('error'),
-      providers: { pick: onceAway('pick', async () => provider) }, findings: { publish: onceAway('publish', async () => 'edition') }, batchSize: 10, batchDelayMs: 0, batchesAtOnce: 1, anonymiseAll: undefined,
-      responses: { countOf: async () => new Map(), async *stream() {} }, paid: { all: async () => [], drop: async () => {} }, workers: { add: async () => {}, work: (_: string, handler: typeof work) => void (work = handler) }, newId: () => newId(), now: Date.now,
+      store, surveys, settled: async () => {}, tell: () => {}, log: createLog('silent'), providers: { pick: async () => provider }, findings: { publish: async () => 'edition' }, batchSize: 10, batchDelayMs: 0, batchesAtOnce: 1,
+      anonymiseAll: undefined, responses: { countOf: async () => new Map(), async *stream() {} }, paid: { all: async () => [], drop: async () => {} },
+      workers: { add: async () => {}, work: (_: string, handler: typeof work) => void (work = handler) }, newId: () => newId(), now: Date.now, ...replaced({ store, surveys }),
     } as unknown as AiJobsDeps);
     await work({ aiJobId: id });
-    assert.deepEqual([...missed].sort(), ['complete', 'load', 'pick', 'publish']);
-    assert.deepEqual([(await store.find(id))?.status, await store.resultOf(id)], ['COMPLETED', { edition: 'edition' }]);
+    return { job: await store.find(id), result: await store.resultOf(id) };
+  };
+
+  it('outlast a restart of the database where they begin, where their findings are published and where they end, and a Redis that is late', async () => {
+    const missed = new Set<string>();
+    const onceAway = <Given extends unknown[], Result>(name: string, step: (...given: Given) => Promise<Result>, error: Error = refused()) => async (...given: Given): Promise<Result> => {
+      if (missed.has(name)) return step(...given);
+      missed.add(name);
+      throw error;
+    };
+    const { job, result } = await workedOff(({ store, surveys }) => ({
+      store: { ...store, complete: onceAway('complete', store.complete) }, surveys: { ...surveys, load: onceAway('load', surveys.load) }, settled: onceAway('settled', async () => {}, late()),
+      providers: { pick: onceAway('pick', async () => provider) }, findings: { publish: onceAway('publish', async () => 'edition') },
+    }));
+    assert.deepEqual([...missed].sort(), ['complete', 'load', 'pick', 'publish', 'settled']);
+    assert.deepEqual([job?.status, result], ['COMPLETED', { edition: 'edition' }]);
+  });
+
+  it('say that a store was away where that is what they failed with, and call nothing else so', async () => {
+    const failedWith = async (error: Error) => (await workedOff(() => ({ responses: { countOf: () => Promise.reject(error), async *stream() {} } }))).job?.error;
+    for (const error of [refused(), late()]) assert.deepEqual(await failedWith(error), { code: 'SERVICE_UNAVAILABLE', message: 'The service cannot reach what it needs for this right now', retryAfterSeconds: 2 });
+    assert.equal((await failedWith(new Error('a mistake')))?.code, 'INTERNAL_ERROR');
   });
 });
+
+const provider: Provider = { name: 'openai', models: { high: 'h', low: 'l' }, complete: async () => ({ text: '{}', inputTokens: 0, outputTokens: 0 }) };
+/** As the database says that it is away, and Redis that it is late. */
+const refused = (): Error => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+const late = (): Error => new Error('Command timed out');

@@ -3,12 +3,13 @@ import { patient } from '../../ai/patient.ts';
 import type { Provider } from '../../ai/provider.ts';
 import type { Providers } from '../../ai/providers.ts';
 import { queueOf, surveyWorkOf, type SurveyWork } from '../../ai/survey-work.ts';
-import { Problem } from '../../errors.ts';
+import { Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { providerNames } from '../../ai/providers.ts';
 import type { FindingStore } from '../../stores/findings.ts';
 import { isOfSurvey, type AiJob, type AiJobStatus, type AiStore, type SurveyJob } from '../../stores/postgres/ai.ts';
-import { pastOutages } from '../../stores/postgres/client.ts';
+import { isPostgresAway, pastOutages } from '../../stores/postgres/client.ts';
+import { isRedisAway } from '../../stores/redis/away.ts';
 import { createRounds } from '../rounds.ts';
 import type { ScheduledTask } from '../schedule.ts';
 import type { Workers } from '../workers.ts';
@@ -83,15 +84,24 @@ async function work(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): Pro
   } catch (error) {
     if (stopping.aborted) return await store.release(job);
     if (cancelled.signal.aborted) return;
-    const problem = error instanceof Problem ? error : new Problem('INTERNAL_ERROR');
-    if (!(error instanceof Problem)) log.error({ err: error, aiJobId: job.id }, 'an AI job failed');
-    const said = { code: problem.code, message: problem.message, ...(problem.retryAfterSeconds !== undefined && { retryAfterSeconds: problem.retryAfterSeconds }) };
-    await pastOutages(() => store.fail(job, said));
+    const { code, message, retryAfterSeconds } = failureOf(error, job, log);
+    await pastOutages(() => store.fail(job, { code, message, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }));
   } finally {
     clearInterval(beat);
     stopping.removeEventListener('abort', stop);
     await tellEnd(deps, job.id).catch((error: unknown) => log.debug({ err: error, aiJobId: job.id }, 'the end of an AI job was not told'));
   }
+}
+
+/** What its owner is told; stores that are away, or late, are no mistake of ours. */
+function failureOf(error: unknown, { id: aiJobId }: AiJob, log: Log): Problem {
+  if (error instanceof Problem) return error;
+  if (isPostgresAway(error) || isRedisAway(error)) {
+    log.warn({ err: error, aiJobId }, 'an AI job failed, for a store was away');
+    return unavailable('The service cannot reach what it needs for this right now', 2, error);
+  }
+  log.error({ err: error, aiJobId }, 'an AI job failed');
+  return new Problem('INTERNAL_ERROR');
 }
 
 function done(deps: AiJobsDeps, job: AiJob, signal: AbortSignal): Promise<unknown> {
@@ -112,13 +122,13 @@ async function worked(deps: AiJobsDeps, { job, work }: { job: SurveyJob; work: S
 
 async function analysed(deps: AiJobsDeps, job: SurveyJob, signal: AbortSignal): Promise<unknown> {
   const { survey, provider } = await beginningOf(deps, job);
-  await deps.settled(job.surveyId);
+  await pastOutages(() => deps.settled(job.surveyId));
   const conclusion = await analyse({ ...deps, store: telling(deps, job.surveyId) }, { job, type: typeOf(job.request['analysisType']), survey, provider, signal });
   // Together with the job's end this makes the new edition the one that is read.
   return conclusion ?? { edition: await pastOutages(() => deps.findings.publish(job, signal)) };
 }
 
-const generated = async (deps: AiJobsDeps, job: AiJob, signal: AbortSignal) => generate(deps, { job, provider: await providerOf(deps, job), signal });
+const generated = async (deps: AiJobsDeps, job: AiJob, signal: AbortSignal) => generate(deps, { job, provider: await pastOutages(() => providerOf(deps, job)), signal });
 
 async function beginningOf(deps: AiJobsDeps, job: SurveyJob) {
   const [survey, provider] = await pastOutages(() => Promise.all([deps.surveys.load(job.surveyId), providerOf(deps, job)]));

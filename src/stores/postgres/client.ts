@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { isRedisAway } from '../redis/away.ts';
 
 export type Sql = postgres.Sql<{ bigint: number }>;
 export type Tx = postgres.TransactionSql<{ bigint: number }>;
@@ -58,14 +59,14 @@ export async function pastDeadlocks<T>(step: () => Promise<T>): Promise<T> {
 
 const deadlockTries = 3;
 
-/** Runs a step again that the database was away for, after each of these waits: for what was dear to make, and may be stored twice. */
+/** Runs a step again that a store was away for, after each of these waits: for what was dear to make, and may be stored twice. */
 export async function pastOutages<T>(step: () => Promise<T>, waitsMs: readonly number[] = [250, 1000, 4000]): Promise<T> {
   for (let tries = 0; ; tries += 1)
     try {
       return await step();
     } catch (error) {
       const waitMs = waitsMs[tries];
-      const isAway = isPostgresAway(error) || (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
+      const isAway = isPostgresAway(error) || isRedisAway(error) || (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
       if (!isAway || waitMs === undefined) throw error;
       await pause(waitMs);
     }
