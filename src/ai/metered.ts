@@ -14,6 +14,8 @@ export interface Purpose {
   surveyId?: string | undefined;
   /** Of many calls that nobody waits for one by one. */
   isBulk?: boolean;
+  /** Told for how many ms a call has to wait for the limits yet, again and again, and 0 when it goes on. */
+  waits?: (ms: number) => void;
 }
 
 export interface MeterDeps {
@@ -100,7 +102,7 @@ async function ready(id: string, request: CompletionRequest, metered: Metered, d
 }
 
 /** Gives whether there was none at first. */
-async function room(id: string, request: CompletionRequest, { account, allowance, purpose: { isBulk = false } }: Metered, { budget, patienceMs, log }: MeterDeps): Promise<boolean> {
+async function room(id: string, request: CompletionRequest, { account, allowance, purpose: { isBulk = false, waits } }: Metered, { budget, patienceMs, log }: MeterDeps): Promise<boolean> {
   const tokens = inputTokensOf(request) + request.maxOutputTokens;
   for (let [startedAt, hasWaited] = [performance.now(), false]; ; hasWaited = true) {
     request.signal.throwIfAborted();
@@ -108,10 +110,12 @@ async function room(id: string, request: CompletionRequest, { account, allowance
       log.warn({ err: error }, 'limits of an AI provider could not be asked; the call goes out');
       return 0;
     });
+    if (waitMs === 0 && hasWaited) waits?.(0);
     if (waitMs === 0) return hasWaited;
     const leftMs = patienceMs - (performance.now() - startedAt);
     // Waiting that cannot end well does not begin.
     if (waitMs > leftMs) throw new Problem('AI_RATE_LIMITED', 'The limit of calls to the AI provider is reached', { retryAfterSeconds: Math.ceil(waitMs / 1000) });
+    waits?.(waitMs);
     await pause(Math.min(waitMs, lookAgainAfterMs) * (1 + Math.random() / 10), undefined, { signal: request.signal });
   }
 }

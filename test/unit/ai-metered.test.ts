@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { meter, type MeterDeps } from '../../src/ai/metered.ts';
+import { meter, type MeterDeps, type Purpose } from '../../src/ai/metered.ts';
+import { patient } from '../../src/ai/patient.ts';
 import type { CompletionRequest, Provider } from '../../src/ai/provider.ts';
 import { ask, askAhead, type Task } from '../../src/ai/structured.ts';
 import { Problem } from '../../src/errors.ts';
@@ -13,12 +14,12 @@ const { signal } = new AbortController();
 const task: Task<unknown> = { name: 'task', version: 1, tier: 'low', system: 's', data: {}, schema: z.object({}), read: (value) => ({ value }), maxOutputTokens: 10 };
 
 /** A provider whose calls are limited and written down as `deps` say; counts those that went out. */
-function scene(deps: Partial<MeterDeps>) {
+function scene(deps: Partial<MeterDeps>, purpose: Purpose = {}) {
   let sent = 0;
   const complete = async (_: CompletionRequest) => ((sent += 1), { text: '{}', inputTokens: 1, outputTokens: 1 });
   const provider: Provider = { name: 'openai', models: { high: 'h', low: 'l' }, complete };
   const budget: MeterDeps['budget'] = { take: async () => 0, settle: async () => {}, hold: async () => {} };
-  const metered = meter(provider, { account: 'a', allowance: { requestsPerMinute: 1, tokensPerMinute: 1 }, purpose: { surveyId: 's' } }, {
+  const metered = meter(provider, { account: 'a', allowance: { requestsPerMinute: 1, tokensPerMinute: 1 }, purpose: { surveyId: 's', ...purpose } }, {
     budget, usage: { record: async () => {} }, surveys: { isOn: async () => true }, patienceMs: Infinity, lasting: (step) => step(), newId: () => 'id', log: createLog('silent'), ...deps,
   });
   return { metered, sent: () => sent };
@@ -37,6 +38,18 @@ describe('a call within limits', () => {
     const { metered, sent } = scene({ budget: { take, settle: async (_, { tokens }) => void settled.push(tokens), hold: async () => {} }, surveys: { isOn: async () => isOn } });
     await assert.rejects(ask(metered, task, signal), { code: 'AI_DISABLED' });
     assert.deepEqual([sent(), settled], [0, [0]], 'it gives back what it had taken');
+  });
+
+  it('tells for how long it waits for room yet, and when it goes on', async () => {
+    const [takes, told]: number[][] = [[6, 5, 0, 0], []];
+    const { metered } = scene({ budget: { take: async () => takes?.shift() ?? 0, settle: async () => {}, hold: async () => {} } }, { waits: (ms) => told?.push(ms) });
+    await ask(metered, task, signal);
+    await ask(metered, task, signal);
+    assert.deepEqual(told, [6, 5, 0]);
+    const refusals = [new Problem('AI_RATE_LIMITED', undefined, { retryAfterSeconds: 0.004 })];
+    const refusing: Provider = { ...metered, complete: async (request) => (refusals.length > 0 ? Promise.reject(refusals.pop()) : metered.complete(request)) };
+    await ask(patient(refusing, (ms) => told?.push(ms)), task, signal);
+    assert.deepEqual(told, [6, 5, 0, 4], 'also where the provider itself asks for it');
   });
 
   it('is not sent where it cannot be known whether AI is on', async () => {

@@ -3,12 +3,18 @@ import { describe, it } from 'node:test';
 import type { Problem } from '../../src/errors.ts';
 import { answered } from '../../src/http/ai-waiting.ts';
 import { accepted } from '../../src/http/route.ts';
-import type { AiJob } from '../../src/stores/postgres/ai.ts';
+import type { AiJob, FoundJob } from '../../src/stores/postgres/ai.ts';
 
 describe('AI work that a request waits for', () => {
+  it('goes on behind a 202 as soon as it waits for the limits of a provider', async () => {
+    const looks = [false, true].map((isWaiting) => ({ status: 'RUNNING', progress: 0.5, error: null, isWaiting }) as FoundJob);
+    const reply = await answered({ store: { join: async () => 'job', find: async () => looks.shift() }, jobs: { add: async () => undefined } }, { request: {} } as never, async () => assert.fail('it is not over'));
+    assert.deepEqual([reply, looks], [accepted({ jobId: 'job', status: 'RUNNING', progress: 0.5 }), []]);
+  });
+
   it('refuses as the work was refused, and says when to come again where that helps', async () => {
     const waitAfter = async (error: NonNullable<AiJob['error']>) => {
-      const store = { join: async () => 'job', find: async () => ({ status: 'FAILED', error }) as AiJob };
+      const store = { join: async () => 'job', find: async () => ({ status: 'FAILED', error }) as FoundJob };
       const problem: Problem = await answered({ store, jobs: { add: async () => undefined } }, { request: {} } as never, async () => accepted({})).then(() => assert.fail('nothing was refused'), (reason) => reason);
       assert.equal(problem.code, error.code);
       return problem.retryAfterSeconds;

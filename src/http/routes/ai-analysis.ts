@@ -37,7 +37,7 @@ function analyseRoute(deps: AiAnalysisRoutesDeps): Route {
   return route({
     method: 'POST', path: '/ai/surveys/{id}/analyze', tag: 'AI', summary: 'Analyse the open answers of a survey',
     description:
-      'Only answers that are new or changed since the last time are sent. What takes longer than 20 seconds goes on behind a 202 reply with a `jobId`. `page` and `limit` are those of `perResponse`. ' +
+      'Only answers that are new or changed since the last time are sent. What takes longer than 20 seconds, and what waits for the limits a minute, goes on behind a 202 reply with a `jobId`. `page` and `limit` are those of `perResponse`. ' +
       'Equal work that is already going on is joined. When it is finished, sentiments and themes are filters and crosstab variables of the survey’s analytics.',
     access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', body, query, reply: z.union([analysisSchema, acceptedJobSchema]), replyStatus: 200, isPaged: 'sometimes',
     async handle({ body: { analysisType, provider: name }, query: paging, survey, principal }) {

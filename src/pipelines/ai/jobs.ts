@@ -34,6 +34,8 @@ export interface AiJobsDeps extends Omit<AnalyseDeps, 'store'>, GenerateDeps, Tr
 }
 
 const beatMs = 3000;
+/** Who waits for a job is not sent away for less. */
+const leastWaitMs = 2000;
 const orphanTurnMs = 20_000;
 const orphansAtOnce = 100;
 
@@ -158,7 +160,11 @@ function typeOf(text: string | undefined): AnalysisType {
   return analysisTypes.find((type) => type === text) ?? 'sentiment';
 }
 
-async function providerOf({ providers }: AiJobsDeps, job: AiJob): Promise<Provider> {
+async function providerOf({ providers, store, log }: AiJobsDeps, job: AiJob): Promise<Provider> {
   const { request, ownerId, surveyId } = job;
-  return patient(await providers.pick(providerNames.find((name) => name === request['provider']), { userId: ownerId, surveyId: surveyId ?? undefined, isBulk: queueOf(job) === 'analyses' }));
+  const waits = (ms: number): void => {
+    if (ms === 0 || ms >= leastWaitMs) store.waits(job, ms).catch((error: unknown) => log.debug({ err: error, aiJobId: job.id }, 'it was not told that an AI job waits'));
+  };
+  const name = providerNames.find((known) => known === request['provider']);
+  return patient(await providers.pick(name, { userId: ownerId, surveyId: surveyId ?? undefined, isBulk: queueOf(job) === 'analyses', waits }), waits);
 }

@@ -27,6 +27,12 @@ export interface AiJob {
   claim: string | null;
 }
 
+/** A job as it is looked at. */
+export interface FoundJob extends AiJob {
+  /** For the limits of its provider, and for longer than a moment. */
+  isWaiting: boolean;
+}
+
 /** A job as it was taken: what is said of it counts until another process takes it. */
 export type Claimed = Pick<AiJob, 'id' | 'claim'>;
 
@@ -74,8 +80,8 @@ export function createAiStore(sql: Sql) {
         return joined?.id ?? id;
       }),
 
-    find: (id: string): Promise<AiJob | undefined> =>
-      withPostgres(async () => (await sql<AiJob[]>`SELECT ${columns} FROM ai_jobs WHERE id = ${id}`)[0]),
+    find: (id: string): Promise<FoundJob | undefined> =>
+      withPostgres(async () => (await sql<FoundJob[]>`SELECT ${columns}, coalesce(waits_until > now(), false) AS "isWaiting" FROM ai_jobs WHERE id = ${id}`)[0]),
 
     /** Takes a job for this process; undefined while another has it or when it is over. */
     claim: async (id: string): Promise<AiJob | undefined> =>
@@ -85,6 +91,10 @@ export function createAiStore(sql: Sql) {
     /** Says that it is still worked on. False if it was cancelled, its survey deleted, or another process has it. */
     touch: async (job: Claimed, progress: number | null): Promise<boolean> =>
       (await sql`UPDATE ai_jobs SET updated_at = now(), progress = coalesce(${progress}, progress) WHERE ${held(job)}`).count > 0,
+
+    /** Says that it waits for the limits of its provider, for so long from now on. */
+    waits: async (job: Claimed, ms: number): Promise<void> =>
+      void (await sql`UPDATE ai_jobs SET waits_until = now() + ${`${Math.ceil(ms)} milliseconds`}::interval WHERE ${held(job)}`),
 
     /** `result`: of the answers together, where single findings are not all. */
     complete: async (job: Claimed, result: unknown): Promise<void> =>
