@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Guard } from '../webhooks/guard.ts';
 
 export interface BoundedFetchOptions {
-  /** Bytes of a reply; a longer one is cut off and fails. */
+  /** Bytes of a reply; a longer one is cut off and fails. A stream of events, which wraps each word, may have several times as many. */
   maxReplyBytes: number;
   /** Set for addresses that were entered in-app: checks every address that is connected to, written out or behind a name. */
   guard?: Pick<Guard, 'refusalOf' | 'lookup'> | undefined;
@@ -22,9 +22,19 @@ export function createConnections() {
 
 export type Connections = ReturnType<typeof createConnections>;
 
+/** A reply that broke off, or was broken off as too long, after it had begun. */
+export class BrokenReply extends Error {
+  override name = 'BrokenConnection';
+}
+
+const streamType = 'text/event-stream';
+const streamFactor = 4;
+/** The SDKs look through an event from its beginning with every piece of it. */
+const mostEventBytes = 256 * 1024;
+
 /**
  * A `fetch` for the SDKs that reads a reply whole, up to a limit, and follows no redirects: a key must not be sent on, and no
- * provider's reply may fill the memory.
+ * provider's reply may fill the memory. A stream of events that was asked for is given on as it comes, up to its limit.
  */
 export function createBoundedFetch({ maxReplyBytes, guard, connections = createConnections() }: BoundedFetchOptions): typeof fetch {
   return async (input, init = {}) => {
@@ -37,6 +47,7 @@ export function createBoundedFetch({ maxReplyBytes, guard, connections = createC
       const request = send(url, { method: init.method ?? 'GET', headers, agent, ...(guard && { lookup: guard.lookup }), ...(init.signal && { signal: init.signal }) });
       request.on('error', reject);
       request.on('response', (reply) => {
+        if (headers['accept'] === streamType && isStream(reply)) return resolve(responseOf(reply, ReadableStream.from(pieces(reply, maxReplyBytes * streamFactor))));
         readWhole(reply, maxReplyBytes)
           .then((body) => resolve(responseOf(reply, body)))
           .catch((error: Error) => {
@@ -47,6 +58,24 @@ export function createBoundedFetch({ maxReplyBytes, guard, connections = createC
       request.end(typeof init.body === 'string' ? init.body : undefined);
     });
   };
+}
+
+const isStream = ({ statusCode, headers }: IncomingMessage): boolean => statusCode === 200 && headers['content-type']?.startsWith(streamType) === true;
+
+async function* pieces(reply: IncomingMessage, maxBytes: number): AsyncGenerator<Uint8Array> {
+  try {
+    let [size, eventAt] = [0, 0];
+    for await (const chunk of reply as AsyncIterable<Buffer>) {
+      const end = Math.max(chunk.lastIndexOf('\n\n'), chunk.lastIndexOf('\n\r\n'));
+      if (end >= 0) eventAt = size + end;
+      size += chunk.length;
+      if (size > maxBytes) throw new Error(`the reply is longer than ${maxBytes} bytes`);
+      if (size - eventAt > mostEventBytes) throw new Error(`an event is longer than ${mostEventBytes} bytes`);
+      yield new Uint8Array(chunk);
+    }
+  } catch (error) {
+    throw new BrokenReply('the reply broke off', { cause: error });
+  }
 }
 
 async function readWhole(reply: IncomingMessage, maxBytes: number): Promise<Buffer> {
@@ -62,11 +91,11 @@ async function readWhole(reply: IncomingMessage, maxBytes: number): Promise<Buff
 
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
-function responseOf(reply: IncomingMessage, body: Buffer): Response {
+function responseOf(reply: IncomingMessage, body: Buffer | ReadableStream<Uint8Array>): Response {
   const headers = new Headers();
   for (const [name, value] of Object.entries(reply.headers)) if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
   const given = reply.statusCode ?? 502;
   // A redirect is a failure like any other status that is no success; a status that there is not is one of a broken gateway.
   const status = given < 200 || given > 599 ? 502 : given;
-  return new Response(bodiless.has(status) ? null : new Uint8Array(body), { status, headers });
+  return new Response(bodiless.has(status) ? null : body instanceof ReadableStream ? body : new Uint8Array(body), { status, headers });
 }

@@ -28,7 +28,7 @@ export function callFailure(error: unknown, signal: AbortSignal): unknown {
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof Problem) || error.code !== 'AI_PROVIDER_ERROR' || error.cause === undefined) return false;
   const status = numberField(error.cause, 'status');
-  return status === undefined ? /Connection|Timeout/.test(kindOf(error.cause)) : status >= 500 || status === 408;
+  return status === undefined ? brokeOff.test(kindOf(error.cause)) || /Timeout/.test(kindOf(error.cause)) : status >= 500 || status === 408;
 }
 
 /** What a failure says of what was sent: that the provider refuses it, or has no fitting reply to it; undefined where it says nothing of that. */
@@ -59,8 +59,11 @@ function messageOf(code: ProblemCode, error: unknown, status: number | undefined
   if (isContentFilter(error)) return 'The AI provider refused the content';
   if (/Timeout/.test(kindOf(error))) return 'The AI provider did not answer in time';
   if (status !== undefined) return `The AI provider failed with status ${status}`;
-  return /Connection/.test(kindOf(error)) ? 'The AI provider could not be reached, or broke off' : 'The AI provider did not reply as its interface does';
+  return brokeOff.test(kindOf(error)) ? 'The AI provider could not be reached, or broke off' : 'The AI provider did not reply as its interface does';
 }
+
+/** A failure that is told in the middle of a stream has no status, and a class of no other. */
+const brokeOff = /Connection|^APIError /;
 
 /** The SDKs name their classes alike. */
 const kindOf = (error: unknown): string => (error instanceof Error ? `${error.constructor.name} ${error.name}` : '');

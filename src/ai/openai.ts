@@ -1,8 +1,11 @@
 import OpenAI, { AzureOpenAI } from 'openai';
+import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
+import type { CompletionUsage } from 'openai/resources/completions';
 import type { ProviderName } from '../settings.ts';
 import { callFailure } from './failures.ts';
 import { effortOf } from './models.ts';
-import { countOf, RefusedReply, type Completion, type CompletionRequest, type Provider } from './provider.ts';
+import { countOf, RefusedReply, type Completion, type CompletionRequest, type Provider, type Tokens } from './provider.ts';
+import { readEvents, streamHeaders, withinTime } from './streamed.ts';
 
 const geminiBaseUrl = 'https://generativelanguage.googleapis.com/v1beta/openai/';
 /** The dated interface that first took JSON schemas for good. */
@@ -20,19 +23,19 @@ export interface ProviderOptions {
 /** Provider A. */
 export function createOpenAi({ apiKey, baseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
   const client = new OpenAI({ apiKey, baseURL: baseUrl ?? null, organization: null, project: null, maxRetries: 0, timeout: timeoutMs, logLevel: 'off', fetch });
-  return chatProvider('openai', client, models);
+  return chatProvider('openai', client, { models, timeoutMs });
 }
 
 /** Provider C, through its OpenAI-compatible interface. */
 export function createGemini({ apiKey, baseUrl = geminiBaseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
   const client = new OpenAI({ apiKey, baseURL: baseUrl, organization: null, project: null, maxRetries: 0, timeout: timeoutMs, logLevel: 'off', fetch: unlisted(fetch) });
-  return chatProvider('gemini', client, models);
+  return chatProvider('gemini', client, { models, timeoutMs });
 }
 
 /** Provider D: the deployment decides the model, so both tiers are the deployment unless models are named. */
 export function createAzure({ apiKey, endpoint, deployment, models, timeoutMs, fetch }: Omit<ProviderOptions, 'baseUrl'> & { endpoint: string; deployment: string }): Provider {
   const client = new AzureOpenAI({ apiKey, baseURL: null, endpoint, deployment, apiVersion: azureApiVersion, maxRetries: 0, timeout: timeoutMs, logLevel: 'off', fetch });
-  return chatProvider('azure', client, models);
+  return chatProvider('azure', client, { models, timeoutMs });
 }
 
 /** This provider puts its errors into a list of one, where the SDK does not find what they say. */
@@ -46,39 +49,68 @@ function unlisted(fetch: ProviderOptions['fetch']): ProviderOptions['fetch'] {
   };
 }
 
-function chatProvider(name: ProviderName, client: OpenAI, models: Provider['models']): Provider {
+function chatProvider(name: ProviderName, client: OpenAI, { models, timeoutMs }: Pick<ProviderOptions, 'models' | 'timeoutMs'>): Provider {
   return {
     name,
     models,
     async complete(request) {
       await request.begin?.();
+      const bounded = withinTime(request, timeoutMs);
+      const params = paramsOf(name, bounded);
       try {
-        return await complete(name, client, request);
+        return await (bounded.wrote ? written(client, params, { signal: bounded.signal, wrote: bounded.wrote }) : complete(client, params, bounded.signal));
       } catch (error) {
-        throw callFailure(error, request.signal);
+        throw callFailure(error, bounded.signal);
       }
     },
   };
 }
 
-async function complete(name: ProviderName, client: OpenAI, { model, system, turns, schemaName, schema, maxOutputTokens, signal }: CompletionRequest): Promise<Completion> {
+function paramsOf(name: ProviderName, { model, system, turns, schemaName, schema, maxOutputTokens }: CompletionRequest): ChatCompletionCreateParamsNonStreaming {
   const effort = effortOf(model);
-  const reply = await client.chat.completions.create(
-    {
-      model,
-      messages: [{ role: 'system', content: system }, ...turns.map(({ role, text }) => ({ role, content: text }))],
-      response_format: { type: 'json_schema', json_schema: { name: schemaName, schema: { ...schema }, strict: true } },
-      ...(name === 'gemini' ? { max_tokens: maxOutputTokens } : { max_completion_tokens: maxOutputTokens }),
-      // The dated interface of Azure does not take it.
-      ...(name !== 'azure' && effort && { reasoning_effort: effort }),
-    },
-    { signal },
-  );
+  return {
+    model,
+    messages: [{ role: 'system', content: system }, ...turns.map(({ role, text }) => ({ role, content: text }))],
+    response_format: { type: 'json_schema', json_schema: { name: schemaName, schema: { ...schema }, strict: true } },
+    ...(name === 'gemini' ? { max_tokens: maxOutputTokens } : { max_completion_tokens: maxOutputTokens }),
+    // The dated interface of Azure does not take it.
+    ...(name !== 'azure' && effort && { reasoning_effort: effort }),
+  };
+}
+
+async function complete(client: OpenAI, params: ChatCompletionCreateParamsNonStreaming, signal: AbortSignal): Promise<Completion> {
+  const reply = await client.chat.completions.create(params, { signal });
   const choice = reply.choices?.[0];
-  const inputTokens = countOf(reply.usage?.prompt_tokens);
-  // Gemini counts its thoughts in the total alone.
-  const tokens = { inputTokens, outputTokens: Math.max(countOf(reply.usage?.completion_tokens), countOf(reply.usage?.total_tokens) - inputTokens) };
+  const tokens = tokensOf(reply.usage);
   if (choice?.finish_reason === 'content_filter' || choice?.message?.refusal) throw new RefusedReply(tokens);
   const content: unknown = choice?.message?.content;
   return { text: typeof content === 'string' ? content : '', ...tokens };
+}
+
+/** The same, told as it is written. */
+async function written(client: OpenAI, params: ChatCompletionCreateParamsNonStreaming, { signal, wrote }: { signal: AbortSignal; wrote: (piece: string) => void }): Promise<Completion> {
+  const chunks = await client.chat.completions.create({ ...params, stream: true, stream_options: { include_usage: true } }, { signal, headers: streamHeaders });
+  let [text, isRefused] = ['', false];
+  let usage: CompletionUsage | null | undefined;
+  await readEvents(chunks, signal, (chunk) => {
+    const choice = chunk.choices?.[0];
+    // One provider counts in each, the others in one that follows the reply.
+    usage = chunk.usage ?? usage;
+    isRefused ||= choice?.finish_reason === 'content_filter' || Boolean(choice?.delta?.refusal);
+    const piece: unknown = choice?.delta?.content;
+    if (typeof piece === 'string' && piece !== '') {
+      text += piece;
+      wrote(piece);
+    }
+    return typeof choice?.finish_reason === 'string';
+  });
+  const tokens = tokensOf(usage);
+  if (isRefused) throw new RefusedReply(tokens);
+  return { text, ...tokens };
+}
+
+/** Gemini counts its thoughts in the total alone. */
+function tokensOf(usage: CompletionUsage | null | undefined): Tokens {
+  const inputTokens = countOf(usage?.prompt_tokens);
+  return { inputTokens, outputTokens: Math.max(countOf(usage?.completion_tokens), countOf(usage?.total_tokens) - inputTokens) };
 }

@@ -25,6 +25,8 @@ export interface CompletionRequest {
   signal: AbortSignal;
   /** Resolves when the call may go out, for which it is made ready before; rejects where it is not to. May be asked again. */
   begin?: () => Promise<void>;
+  /** Is told the text of the reply piece by piece while it is written; without it the reply comes at once. A call that fails may have told a part. */
+  wrote?: (piece: string) => void;
 }
 
 /** What a provider says that it counted; nothing where that is no count. */

@@ -6,6 +6,7 @@ import { thinkingTokens } from './models.ts';
 import { withOwnSignal } from './own-signal.ts';
 import { UnfitReply, type Completion, type CompletionRequest, type ModelTier, type Provider, type Turn } from './provider.ts';
 import type { ReplyReading } from './read-reply.ts';
+import type { Reader } from './said-words.ts';
 
 /** A thing to ask a model for. */
 export interface Task<T> {
@@ -37,11 +38,13 @@ export interface AskAhead {
   begin?: CompletionRequest['begin'];
   /** Takes each reply as it comes, before it is read. */
   heard?: (text: string) => void;
+  /** Reads along while a reply is written; one that is known is told at once. */
+  reader?: Reader | undefined;
 }
 
 /** Asks a provider for a value, unless the same was asked a short while ago, or is being asked by this process. Only replies that fit are kept. The calls that it took are written down. */
-export async function ask<T>(provider: Provider, task: Task<T>, signal: AbortSignal): Promise<Asked<T>> {
-  const { noted, ...asked } = await askAhead(provider, task, { signal });
+export async function ask<T>(provider: Provider, task: Task<T>, signal: AbortSignal, reader?: Reader): Promise<Asked<T>> {
+  const { noted, ...asked } = await askAhead(provider, task, { signal, reader });
   await noted;
   return asked;
 }
@@ -62,7 +65,10 @@ export async function askAhead<T>(provider: Provider, task: Task<T>, { signal, .
   for (;;) {
     const known = await kept.get(key);
     const read = known === undefined ? undefined : readReply(known, task);
-    if (read && 'value' in read) return { value: read.value, model: provider.models[task.tier], inputTokens: 0, outputTokens: 0, noted: Promise.resolve() };
+    if (known !== undefined && read && 'value' in read) {
+      ahead.reader?.wrote(known);
+      return { value: read.value, model: provider.models[task.tier], inputTokens: 0, outputTokens: 0, noted: Promise.resolve() };
+    }
     const other = equalCall(kept, ofAccount);
     if (other) await endOf(other, signal);
     else {
@@ -100,12 +106,14 @@ async function askAnew<T>(provider: Provider, task: Task<T>, ahead: AskAhead): P
 }
 
 /** Adds each call that was answered to `calls`. */
-async function exchange<T>(provider: Provider, { task, calls }: { task: Task<T>; calls: Completion[] }, { signal, begin, heard }: AskAhead): Promise<{ value: T; text: string }> {
+async function exchange<T>(provider: Provider, { task, calls }: { task: Task<T>; calls: Completion[] }, { signal, begin, heard, reader }: AskAhead): Promise<{ value: T; text: string }> {
   const model = provider.models[task.tier];
   const schema = schemaOf(task.schema);
   const question: Turn = { role: 'user', text: JSON.stringify(task.data) };
   const say = async (turns: readonly Turn[]) => {
-    const call = await provider.complete({ model, system: task.system, turns, schemaName: task.name, schema, maxOutputTokens: task.maxOutputTokens + thinkingTokens(model), signal, ...(begin && { begin }) });
+    const call = await provider.complete({
+      model, system: task.system, turns, schemaName: task.name, schema, maxOutputTokens: task.maxOutputTokens + thinkingTokens(model), signal, ...(begin && { begin }), ...(reader && { wrote: reader.wrote }),
+    });
     calls.push(call);
     heard?.(call.text);
     // What that sets off goes out before the reply is read.
@@ -115,6 +123,7 @@ async function exchange<T>(provider: Provider, { task, calls }: { task: Task<T>;
   const first = await say([question]);
   const read = readReply(first, task);
   if ('value' in read) return { value: read.value, text: first };
+  reader?.again();
   const second = await say([question, { role: 'assistant', text: first.slice(0, mostQuoted) || '{}' }, { role: 'user', text: repairWords(read.wrong) }]);
   const repaired = readReply(second, task);
   if (!('value' in repaired)) throw new UnfitReply();

@@ -24,7 +24,7 @@ export async function answer(reply: ReplyChannel, outcome: Outcome | Problem, he
     if (context.isHead) reply.sendHead(200, [...eventHeaders, ...headers]);
     else {
       const body = reply.open(200, [...eventHeaders, ...headers]);
-      if (body) outcome.begin(body);
+      if (body) await outcome.begin(body);
     }
     return 200;
   }
@@ -33,12 +33,21 @@ export async function answer(reply: ReplyChannel, outcome: Outcome | Problem, he
     else await reply.stream(outcome.status, [...outcome.headers, ...headers], outcome.source, outcome.totalBytes);
     return outcome.status;
   }
-  const isJson = outcome.kind === 'json';
-  const text = isJson ? JSON.stringify({ success: true, data: outcome.data, ...(outcome.pagination && { pagination: outcome.pagination }) }) : outcome.text;
-  const type: readonly Header[] = isJson ? jsonHeaders : [['content-type', outcome.mediaType], ['x-content-type-options', 'nosniff']];
+  const text = bodyText(outcome);
+  const type: readonly Header[] = outcome.kind === 'json' ? jsonHeaders : [['content-type', outcome.mediaType], ['x-content-type-options', 'nosniff']];
   write(reply, outcome.status, [...type, ...headers, ...(outcome.headers ?? [])], text, context);
   return outcome.status;
 }
+
+/** The body of a reply that has one as a whole. */
+export function bodyText(outcome: Outcome): string {
+  if (outcome.kind === 'json') return JSON.stringify({ success: true, data: outcome.data, ...(outcome.pagination && { pagination: outcome.pagination }) });
+  if (outcome.kind === 'text') return outcome.text;
+  throw new Error(`a reply of the kind ${outcome.kind} has no text`);
+}
+
+/** The body of a refusal. */
+export const problemText = ({ message, code, details }: Problem, requestId: string): string => JSON.stringify({ success: false, message, code, requestId, ...(details && { details }) });
 
 function write(reply: ReplyChannel, status: number, headers: Header[], text: string, { isHead, isUnclear = false }: AnswerContext): void {
   if (isUnclear) reply.sendAndClose(status, headers, text);
@@ -50,7 +59,7 @@ function sendProblem(reply: ReplyChannel, problem: Problem, given: Header[], con
   const headers: Header[] = [...jsonHeaders, ...given, ...problem.headers];
   if (problem.retryAfterSeconds !== undefined) headers.push(['retry-after', String(problem.retryAfterSeconds)]);
   if (problem.status === 401) headers.push(['www-authenticate', 'Bearer']);
-  const text = JSON.stringify({ success: false, message: problem.message, code: problem.code, requestId: context.requestId, ...(problem.details && { details: problem.details }) });
+  const text = problemText(problem, context.requestId);
   // What was not read, or belongs to who knows what, would be taken for the next request.
   write(reply, problem.status, headers, text, { ...context, isUnclear: problem.status === 413 || context.isUnclear === true });
   return problem.status;

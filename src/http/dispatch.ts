@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { vanishedOwner } from '../stores/postgres/vanished.ts';
 import { isRedisAway } from '../stores/redis/away.ts';
+import { problemText } from './answer.ts';
 import { assertJsonType, assertPlainNumbers, parseJson, type IncomingBody, type IncomingStream } from './body.ts';
 import { limitKeyOf } from './client-address.ts';
 import { isSingle } from './query.ts';
@@ -14,6 +15,7 @@ import type { Limits, Standing } from './limits.ts';
 import type { Authenticate, Principal } from './principal.ts';
 import type { ReplyChannel } from './reply.ts';
 import type { Call, Match, Outcome, SurveyKey, SurveyRight } from './route.ts';
+import { told, wantsEvents } from './told.ts';
 
 /** Finds the survey that a path parameter belongs to, and what the caller may do with it. */
 export interface SurveyAccess {
@@ -64,14 +66,18 @@ export function createDispatch(deps: DispatchDeps) {
       const outcome = await pass(deps, arrival, passage, headers);
       return { outcome, headers: headers() };
     } catch (error) {
-      const problem = asProblem(error, deps.log, { requestId: arrival.requestId, route: arrival.match?.route.path });
-      // Balancers ask for readiness each second while a process stops by the book; nobody was refused anything.
-      if (arrival.match?.route.limit !== 'none') deps.metrics.refused(problem.code);
-      return { outcome: problem, headers: headers() };
+      return { outcome: refusal(deps, arrival, error), headers: headers() };
     } finally {
       arrival.stream?.discard();
     }
   };
+}
+
+function refusal(deps: DispatchDeps, { requestId, match }: Arrival, error: unknown): Problem {
+  const problem = asProblem(error, deps.log, { requestId, route: match?.route.path });
+  // Balancers ask for readiness each second while a process stops by the book; nobody was refused anything.
+  if (match?.route.limit !== 'none') deps.metrics.refused(problem.code);
+  return problem;
 }
 
 async function pass(deps: DispatchDeps, arrival: Arrival, passage: Passage, replyHeaders: () => Header[]): Promise<Outcome> {
@@ -95,7 +101,9 @@ async function pass(deps: DispatchDeps, arrival: Arrival, passage: Passage, repl
     header: (name: string) => arrival.headers.get(name), principal, survey, right,
   };
   // The schemas above have checked what the handler's own types promise; here they are forgotten.
-  return route.handle(call as unknown as Call<never, never>);
+  const known = call as unknown as Call<never, never>;
+  if (route.isTold !== true || !wantsEvents(arrival.headers.get('accept'))) return route.handle(known);
+  return told((reader) => route.handle({ ...known, reader }), (error) => problemText(refusal(deps, arrival, error), arrival.requestId));
 }
 
 async function count(deps: DispatchDeps, passage: Passage, scope: 'auth' | 'api', key: string, points?: number): Promise<void> {

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Reader } from '../ai/said-words.ts';
 import type { Principal } from './principal.ts';
 import type { OpenBody } from './reply.ts';
 import type { Survey } from '../domain/survey.ts';
@@ -42,8 +43,8 @@ export type Outcome =
     }
   | { kind: 'text'; status: number; text: string; mediaType: string; headers?: readonly (readonly [string, string])[] }
   | { kind: 'stream'; status: number; headers: readonly (readonly [string, string])[]; source: AsyncIterable<Uint8Array>; totalBytes?: number }
-  /** server-sent events: the body stays open in the hands of `begin` */
-  | { kind: 'events'; begin(body: OpenBody): void }
+  /** server-sent events: the body stays open in the hands of `begin`, which resolves when nobody has to wait for it any more */
+  | { kind: 'events'; begin(body: OpenBody): void | Promise<void> }
   /** the handler has answered already */
   | { kind: 'taken' };
 
@@ -76,6 +77,8 @@ export interface Call<Body = unknown, Query = unknown> {
   bodyPieces(): AsyncGenerator<Buffer>;
   /** For handlers that stream or take the connection over. */
   reply: import('./reply.ts').ReplyChannel;
+  /** Set where the caller reads along, on routes with `isTold`. */
+  reader?: Reader;
   /** The standard headers of this reply (request id, limits), for handlers that take the connection over. */
   replyHeaders(): readonly (readonly [string, string])[];
 }
@@ -105,6 +108,8 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   replyStatus: number;
   /** The reply is a list and says where the page stands; `sometimes`: it depends on what is asked for. */
   isPaged?: boolean | 'sometimes';
+  /** The reply may be told while it is written: see told.ts. */
+  isTold?: boolean;
   handle(call: Call<z.output<Body>, z.output<Query>>): Promise<Outcome>;
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { MessageCreateParamsNonStreaming } from '@anthropic-ai/sdk/resources/messages';
-import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
+import type { MessageCreateParamsNonStreaming, MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
+import type { ChatCompletionCreateParamsNonStreaming, ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions';
 import { describe, it } from 'node:test';
 import { createAnthropic } from '../../src/ai/anthropic.ts';
 import { createAzure, createGemini, createOpenAi, type ProviderOptions } from '../../src/ai/openai.ts';
@@ -18,18 +18,22 @@ interface Sent {
   body: unknown;
 }
 
-/** What one call sends, and what becomes of its reply. */
-async function call(make: (options: ProviderOptions) => Provider, model: string, reply: unknown): Promise<{ sent: Sent; read: Awaited<ReturnType<Provider['complete']>> }> {
+/** What one call sends, and what becomes of its reply; with `wrote` that is a list of events. */
+async function call(make: (options: ProviderOptions) => Provider, model: string, reply: unknown, wrote?: CompletionRequest['wrote']): Promise<{ sent: Sent; read: Awaited<ReturnType<Provider['complete']>> }> {
   const sent: Sent[] = [];
   const fetch: ProviderOptions['fetch'] = async (input, init) => {
     sent.push({ url: String(input), headers: Object.fromEntries(new Headers(init?.headers)), body: JSON.parse(String(init?.body)) });
-    return Response.json(reply);
+    return wrote ? new Response(eventsOf(reply as object[]), { headers: { 'content-type': 'text/event-stream' } }) : Response.json(reply);
   };
-  const request: CompletionRequest = { ...asked, model, signal: new AbortController().signal };
+  const request: CompletionRequest = { ...asked, model, signal: new AbortController().signal, ...(wrote && { wrote }) };
   const read = await make({ apiKey: 'key-1', models: { high: model, low: model }, timeoutMs: 1000, fetch }).complete(request);
   assert.equal(sent.length, 1);
   return { sent: sent[0] as Sent, read };
 }
+
+const eventsOf = (events: readonly object[]): string => events.map((event) => `${'type' in event ? `event: ${String(event.type)}\n` : ''}data: ${JSON.stringify(event)}\n\n`).join('');
+const delta = (content: string, rest: object = {}) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }], ...rest });
+const stopped = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
 
 describe('what is sent to a provider', () => {
   it('is a chat to OpenAI, asked to think as little as its model can', async () => {
@@ -75,5 +79,32 @@ describe('what is sent to a provider', () => {
     };
     assert.deepEqual(sent.body, body);
     assert.deepEqual(read, { text: '{"word":"hi"}', inputTokens: 10, outputTokens: 25 });
+  });
+
+  it('is the same with a wish for a stream and for what it counts, where the reply is told as it is written', async () => {
+    for (const [make, usage, outputTokens] of [[createOpenAi, { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }, 5], [createGemini, { prompt_tokens: 10, completion_tokens: 5, total_tokens: 95 }, 85]] as const) {
+      const pieces: string[] = [];
+      const { sent, read } = await call(make, 'my-own-model', [delta('{"word":', { usage: null }), delta('"hi"}', { usage: make === createGemini ? usage : null }), stopped, { choices: [], usage }], (piece) => void pieces.push(piece));
+      const most = make === createGemini ? { max_tokens: 300 } : { max_completion_tokens: 300 };
+      const body: ChatCompletionCreateParamsStreaming = { model: 'my-own-model', messages: [...messages], response_format, ...most, stream: true, stream_options: { include_usage: true } };
+      assert.deepEqual([sent.body, sent.headers['accept']], [body, 'text/event-stream']);
+      assert.deepEqual([pieces, read], [['{"word":', '"hi"}'], { text: '{"word":"hi"}', inputTokens: 10, outputTokens }]);
+    }
+  });
+
+  it('is a message to Anthropic whose thoughts are not told either', async () => {
+    const pieces: string[] = [];
+    const thought = [{ type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } }, { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'Hm.' } }];
+    const said = ['{"word":', '"hi"}'].map((text, index) => ({ type: 'content_block_delta', index: index + 1, delta: { type: 'text_delta', text } }));
+    const events = [
+      { type: 'message_start', message: { usage: { input_tokens: 10, output_tokens: 1 } } }, ...thought, { type: 'ping' }, ...said,
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 25 } }, { type: 'message_stop' },
+    ];
+    const { sent, read } = await call(createAnthropic, 'my-own-model', events, (piece) => void pieces.push(piece));
+    const body: MessageCreateParamsStreaming = {
+      model: 'my-own-model', max_tokens: 300, system: 'Say a word.', messages: [{ role: 'user', content: '{"say":"hello"}' }], output_config: { format: { type: 'json_schema', schema } }, stream: true,
+    };
+    assert.deepEqual([sent.body, sent.headers['accept']], [body, 'text/event-stream']);
+    assert.deepEqual([pieces, read], [['{"word":', '"hi"}'], { text: '{"word":"hi"}', inputTokens: 10, outputTokens: 25 }]);
   });
 });

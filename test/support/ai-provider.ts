@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { breakdownOf, eventsOf } from './ai-events.ts';
 import { readCall, replyOf, synthesise, type Ending, type SeenCall } from './ai-wire.ts';
 
 export type { SeenCall } from './ai-wire.ts';
@@ -14,8 +15,10 @@ export type Fault =
   | { hang: true }
   /** A reply that begins, and then a space now and then. */
   | { drip: true }
-  /** Hung up: before a word, in the middle of a body whose length is known, between chunks. */
-  | { cut: true | 'before' | 'chunks' }
+  /** Hung up: before a word, in the middle of a body whose length is known, between chunks; of a stream of events also by ending it as if all had been said. */
+  | { cut: true | 'before' | 'chunks' | 'orderly' }
+  /** Says in the middle of a stream of events that it cannot go on. */
+  | { breakdown: true }
   /** So many spaces. */
   | { bytes: number }
   | { refusal: true };
@@ -31,6 +34,8 @@ interface State {
   delayMs: number;
   /** No reply before this has come. */
   holdUntil: Promise<void> | undefined;
+  /** Nothing more than half of a stream of events before this has come. */
+  midway: Promise<void> | undefined;
   /** Bytes of endless replies that were taken from the stand-in. */
   floodedBytes: number;
   /** What was asked for that no provider serves, and why requests were refused. */
@@ -48,7 +53,7 @@ export const standInKey = 'stand-in-key-0001';
 
 /** A server on loopback that speaks the wire protocols of the four providers. */
 export async function startAiProvider(): Promise<AiProviderServer> {
-  const state: State = { calls: [], faults: [], faultOf: undefined, answer: undefined, delayMs: 0, holdUntil: undefined, floodedBytes: 0, strays: [] };
+  const state: State = { calls: [], faults: [], faultOf: undefined, answer: undefined, delayMs: 0, holdUntil: undefined, midway: undefined, floodedBytes: 0, strays: [] };
   const server = createServer((request, response) => {
     void serve(request, response, state);
   });
@@ -79,28 +84,47 @@ async function serve(request: IncomingMessage, response: ServerResponse, state: 
   if (call.key !== standInKey) return send(response, 401, { error: { message: `Incorrect API key provided: ${call.key}`, code: 'invalid_api_key' } });
   if (fault && 'status' in fault) return send(response, fault.status, fault.body ?? { error: { message: `failure of ${call.key}` } }, fault.headers);
   if (fault && 'hang' in fault) return;
-  if (fault && 'drip' in fault) return drip(response);
-  if (fault && 'cut' in fault) return cut(response, fault.cut);
-  if (fault && 'bytes' in fault) return flood(response, fault.bytes, state);
+  const mediaType = call.isStream ? eventsType : jsonType;
+  if (fault && 'drip' in fault) return drip(response, mediaType);
+  if (fault && 'cut' in fault && (fault.cut === 'before' || !call.isStream)) return cut(response, fault.cut);
+  if (fault && 'bytes' in fault) return flood(response, { bytes: fault.bytes, mediaType }, state);
   const text = fault && 'text' in fault ? fault.text : JSON.stringify(state.answer?.(call) ?? synthesise(call.schema));
   const ending = fault && 'refusal' in fault ? 'refusal' : fault && 'text' in fault ? fault.ending : undefined;
-  send(response, 200, replyOf(call, text, ending ?? 'whole'));
+  if (!call.isStream) return send(response, 200, replyOf(call, text, ending ?? 'whole'));
+  await sendEvents(response, eventsOf(call, text, ending ?? 'whole'), { midway: state.midway, ...(fault && 'cut' in fault && { cut: fault.cut }), ...(fault && 'breakdown' in fault && { breakdown: breakdownOf(call) }) });
 }
 
-function cut(response: ServerResponse, how: true | 'before' | 'chunks'): void {
+const [jsonType, eventsType] = ['application/json', 'text/event-stream'];
+
+/** Each event leaves by itself; a cut, a breakdown and what is waited for come in the middle. */
+async function sendEvents(response: ServerResponse, events: readonly string[], { midway, cut: how, breakdown }: { midway: Promise<void> | undefined; cut?: unknown; breakdown?: string }): Promise<void> {
+  response.writeHead(200, { 'content-type': `${eventsType}; charset=utf-8` });
+  const half = Math.ceil(events.length / 2);
+  for (const event of events.slice(0, half)) await written(response, event);
+  await midway;
+  if (breakdown !== undefined) return void response.end(breakdown);
+  if (how === 'orderly') return void response.end();
+  if (how !== undefined) return void response.destroy();
+  for (const event of events.slice(half)) await written(response, event);
+  response.end();
+}
+
+const written = (response: ServerResponse, text: string): Promise<void> => new Promise((resolve) => response.write(text, () => resolve()));
+
+function cut(response: ServerResponse, how: unknown): void {
   if (how === 'before') return void response.destroy();
   response.writeHead(200, { 'content-type': 'application/json', ...(how === true && { 'content-length': '5000' }) }).write('{"id":');
   setTimeout(() => response.destroy(), 20);
 }
 
-function drip(response: ServerResponse): void {
-  response.writeHead(200, { 'content-type': 'application/json' }).write('{');
+function drip(response: ServerResponse, mediaType: string): void {
+  response.writeHead(200, { 'content-type': mediaType }).write('{');
   const timer = setInterval(() => response.write(' '), 50);
   response.once('close', () => clearInterval(timer));
 }
 
-function flood(response: ServerResponse, bytes: number, state: State): void {
-  response.writeHead(200, { 'content-type': 'application/json' });
+function flood(response: ServerResponse, { bytes, mediaType }: { bytes: number; mediaType: string }, state: State): void {
+  response.writeHead(200, { 'content-type': mediaType });
   const chunk = Buffer.alloc(256 * 1024, 0x20);
   const more = (sent: number): void => {
     if (response.destroyed) return;

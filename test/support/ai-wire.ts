@@ -1,5 +1,5 @@
-import type { Message, MessageCreateParamsNonStreaming } from '@anthropic-ai/sdk/resources/messages';
-import type { ChatCompletion, ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
+import type { Message, MessageCreateParamsNonStreaming, MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
+import type { ChatCompletion, ChatCompletionCreateParamsNonStreaming, ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions';
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 
@@ -15,6 +15,8 @@ export interface SeenCall {
   /** The user's turns, in order. */
   user: string[];
   schema: any;
+  /** The reply is to come as a stream of events. */
+  isStream: boolean;
   /** The whole body as it arrived. */
   raw: string;
 }
@@ -22,7 +24,7 @@ export interface SeenCall {
 /** How a reply ends: whole, cut off at the most tokens, refused by the model, or kept back by a filter. */
 export type Ending = 'whole' | 'length' | 'refusal' | 'filter';
 
-/** Refuses to compile a schema whose requests the SDK's own type would not have. Strict objects see to it that nothing else is sent: no tools, no files, no streams. */
+/** Refuses to compile a schema whose requests the SDK's own type would not have. Strict objects see to it that nothing else is sent: no tools, no files. */
 const typed = <T>(schema: z.ZodType<T>): z.ZodType<T> => schema;
 
 const text = z.string().min(1);
@@ -39,40 +41,50 @@ const chatFields = {
 const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high']).exactOptional();
 
 /** The dated interface of Azure knows no effort. */
+const chatForms = {
+  openai: { ...chatFields, max_completion_tokens: tokens, reasoning_effort: effort },
+  gemini: { ...chatFields, max_tokens: tokens, reasoning_effort: effort },
+  azure: { ...chatFields, max_completion_tokens: tokens },
+};
+const streamed = { stream: z.literal(true), stream_options: z.strictObject({ include_usage: z.literal(true) }) };
+
 const chatRequests = {
-  openai: typed<ChatCompletionCreateParamsNonStreaming>(z.strictObject({ ...chatFields, max_completion_tokens: tokens, reasoning_effort: effort })),
-  gemini: typed<ChatCompletionCreateParamsNonStreaming>(z.strictObject({ ...chatFields, max_tokens: tokens, reasoning_effort: effort })),
-  azure: typed<ChatCompletionCreateParamsNonStreaming>(z.strictObject({ ...chatFields, max_completion_tokens: tokens })),
+  openai: z.union([typed<ChatCompletionCreateParamsNonStreaming>(z.strictObject(chatForms.openai)), typed<ChatCompletionCreateParamsStreaming>(z.strictObject({ ...chatForms.openai, ...streamed }))]),
+  gemini: z.union([typed<ChatCompletionCreateParamsNonStreaming>(z.strictObject(chatForms.gemini)), typed<ChatCompletionCreateParamsStreaming>(z.strictObject({ ...chatForms.gemini, ...streamed }))]),
+  azure: z.union([typed<ChatCompletionCreateParamsNonStreaming>(z.strictObject(chatForms.azure)), typed<ChatCompletionCreateParamsStreaming>(z.strictObject({ ...chatForms.azure, ...streamed }))]),
 };
 
-const messageRequest = typed<MessageCreateParamsNonStreaming>(z.strictObject({
+const messageForm = {
   model: text,
   max_tokens: tokens,
   system: text,
   messages: z.array(z.strictObject({ role: z.enum(['user', 'assistant']), content: text })).min(1),
   output_config: z.strictObject({ format: z.strictObject({ type: z.literal('json_schema'), schema: jsonSchema }), effort: z.enum(['low', 'medium', 'high']).exactOptional() }),
-}));
+};
+const messageRequest = z.union([typed<MessageCreateParamsNonStreaming>(z.strictObject(messageForm)), typed<MessageCreateParamsStreaming>(z.strictObject({ ...messageForm, stream: streamed.stream }))]);
 
 /** Insists on what the real interfaces insist on; a string says what is missing. */
 export function readCall(request: IncomingMessage, raw: string): SeenCall | string {
   const { pathname: path, searchParams } = new URL(request.url ?? '', 'http://stand-in');
-  const { authorization, 'content-type': type, 'api-key': azureKey, 'x-api-key': anthropicKey } = request.headers;
+  const { authorization, accept, 'content-type': type, 'api-key': azureKey, 'x-api-key': anthropicKey } = request.headers;
   const bearer = /^Bearer (.+)$/.exec(authorization ?? '')?.[1];
   if (request.method !== 'POST' || type !== 'application/json') return 'only JSON is taken';
   const body: unknown = JSON.parse(raw);
+  const isStream = (body as { stream?: unknown } | null)?.stream === true;
+  if (isStream !== (accept === 'text/event-stream')) return 'a stream is asked for in the head and in the body';
   if (path === '/v1/messages') {
     if (!/^\d{4}-\d\d-\d\d$/.test(String(request.headers['anthropic-version']))) return 'anthropic-version is needed';
-    return seenMessage(body, { path, raw, key: bearer ?? String(anthropicKey ?? '') });
+    return seenMessage(body, { path, raw, isStream, key: bearer ?? String(anthropicKey ?? '') });
   }
   const wire = ({ '/v1/chat/completions': 'openai', '/v1beta/openai/chat/completions': 'gemini', '/openai/deployments/dep1/chat/completions': 'azure' } as const)[path];
   if (!wire) return `nothing is served at ${path}`;
   const version = searchParams.get('api-version');
   if (wire === 'azure' && (!/^\d{4}-\d\d-\d\d$/.test(version ?? '') || authorization !== undefined)) return 'a dated api-version and no Bearer are needed';
   if (wire !== 'azure' && (version !== null || azureKey !== undefined)) return 'api-version and api-key are for Azure';
-  return seenChat(wire, body, { path, raw, key: wire === 'azure' ? String(azureKey ?? '') : (bearer ?? '') });
+  return seenChat(wire, body, { path, raw, isStream, key: wire === 'azure' ? String(azureKey ?? '') : (bearer ?? '') });
 }
 
-type Came = Pick<SeenCall, 'path' | 'raw' | 'key'>;
+type Came = Pick<SeenCall, 'path' | 'raw' | 'key' | 'isStream'>;
 
 function seenChat(wire: Exclude<Wire, 'anthropic'>, body: unknown, came: Came): SeenCall | string {
   const read = chatRequests[wire].safeParse(body);
@@ -108,7 +120,7 @@ function faultOf(schema: any, unknown: readonly string[]): string | undefined {
 /** What the interface replies with. */
 export const replyOf = (call: SeenCall, content: string, ending: Ending): ChatCompletion | Message => (call.wire === 'anthropic' ? messageReply(call, content, ending) : chatReply(call, content, ending));
 
-function chatReply({ model }: SeenCall, content: string, ending: Ending): ChatCompletion {
+export function chatReply({ model }: SeenCall, content: string, ending: Ending): ChatCompletion {
   const isRefused = ending === 'refusal';
   return {
     id: 'chatcmpl-1', object: 'chat.completion', created: 1_700_000_000, model,
@@ -120,7 +132,7 @@ function chatReply({ model }: SeenCall, content: string, ending: Ending): ChatCo
   };
 }
 
-function messageReply({ model }: SeenCall, content: string, ending: Ending): Message {
+export function messageReply({ model }: SeenCall, content: string, ending: Ending): Message {
   const isRefused = ending === 'refusal' || ending === 'filter';
   return {
     id: 'msg_1', type: 'message', role: 'assistant', model, content: isRefused ? [] : [{ type: 'text', text: content, citations: null }],

@@ -23,6 +23,7 @@ export function aroundAi(take: (scene: AiScene) => void | Promise<void>, { env, 
     ai.faults.length = 0;
     ai.faultOf = undefined;
     ai.delayMs = 0;
+    ai.midway = undefined;
     ai.answer = answer;
   });
 }

@@ -116,10 +116,11 @@ export function listenForGood(service: Place, tokenOf: () => Promise<string>, su
   };
 }
 
-/** Reads a stream of server-sent events by plain fetch. */
-export async function openEvents(url: string, token: string, headers: Record<string, string> = {}) {
+/** Reads a stream of server-sent events by plain fetch; with a body by POST. */
+export async function openEvents(url: string, token: string, headers: Record<string, string> = {}, body?: unknown) {
   const aborter = new AbortController();
-  const reply = await fetch(url, { headers: { authorization: `Bearer ${token}`, ...headers }, signal: aborter.signal });
+  const posted = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+  const reply = await fetch(url, { ...posted, headers: { authorization: `Bearer ${token}`, ...headers }, signal: aborter.signal });
   const events: { id?: string | undefined; event?: string | undefined; data?: any }[] = [];
   let comments = 0;
   let retry: number | undefined;

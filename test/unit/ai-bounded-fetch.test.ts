@@ -96,4 +96,56 @@ describe('a fetch with bounds', () => {
     assert.equal(paths.length, 1);
     server.closeAllConnections();
   });
+
+  describe('of a stream of events', () => {
+    const stream = (signal?: AbortSignal) => bounded(url, { method: 'POST', body: '{}', headers: { accept: 'text/event-stream' }, ...(signal && { signal }) });
+    const events = (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+    const event = 'data: 1\n\n';
+
+    it('gives it on as it comes, where that was asked for', async () => {
+      let end = (): void => undefined;
+      answer = (response) => {
+        events(response).write(event);
+        end = () => response.end(event);
+      };
+      const reader = (await stream()).body?.getReader();
+      const decoder = new TextDecoder();
+      assert.equal(decoder.decode((await reader?.read())?.value), event);
+      end();
+      assert.equal(decoder.decode((await reader?.read())?.value), event);
+      assert.equal((await reader?.read())?.done, true);
+      answer = (response) => events(response).end('x'.repeat(1001));
+      await assert.rejects(post(), /longer than 1000 bytes/);
+    });
+
+    it('takes four times as many bytes, and of one event a quarter of a megabyte', async () => {
+      answer = (response) => events(response).end('x'.repeat(4000));
+      assert.equal((await (await stream()).text()).length, 4000);
+      answer = (response) => events(response).end('x'.repeat(4001));
+      await assert.rejects((await stream()).text(), ({ cause }: Error) => /longer than 4000 bytes/.test(String(cause)));
+      const wide = createBoundedFetch({ maxReplyBytes: 1024 ** 2 });
+      const post = () => wide(url, { method: 'POST', body: '{}', headers: { accept: 'text/event-stream' } });
+      answer = (response) => events(response).end(`${'x'.repeat(200_000)}\r\n\r\n`.repeat(3));
+      assert.equal((await (await post()).text()).length, 600_012);
+      answer = (response) => events(response).end(`data: 1\n${'data: 1\n'.repeat(40_000)}`);
+      await assert.rejects((await post()).text(), ({ cause }: Error) => /an event is longer than 262144 bytes/.test(String(cause)));
+    });
+
+    it('fails when it is cut, and when its signal ends it', async () => {
+      answer = (response, socket) => void events(response).write(event, () => socket.destroy());
+      await assert.rejects((await stream()).text(), { name: 'BrokenConnection' });
+      const caller = new AbortController();
+      answer = (response) => void events(response).write(event);
+      const reply = await stream(caller.signal);
+      caller.abort();
+      await assert.rejects(reply.text());
+      server.closeAllConnections();
+    });
+
+    it('reads what is no success whole', async () => {
+      answer = (response) => response.writeHead(429, { 'content-type': 'text/event-stream' }).end('{"error":{}}');
+      const reply = await stream();
+      assert.deepEqual([reply.status, await reply.text()], [429, '{"error":{}}']);
+    });
+  });
 });

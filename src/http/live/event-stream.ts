@@ -1,9 +1,10 @@
 import type { Metrics } from '../../metrics.ts';
+import { eventText, keepAlive, signOfLife } from '../event-text.ts';
 import type { Principal } from '../principal.ts';
 import type { OpenBody } from '../reply.ts';
 import type { Hub, Member } from './hub.ts';
 import { liveLimits } from './live-limits.ts';
-import type { Frame, Outlet } from './outlet.ts';
+import type { Outlet } from './outlet.ts';
 import { createSession, type Session, type SessionDeps } from './session.ts';
 
 export interface EventStreamDeps extends SessionDeps {
@@ -12,8 +13,6 @@ export interface EventStreamDeps extends SessionDeps {
   monotonicMs?(): number;
 }
 
-/** The server cuts a quiet connection after about ten seconds, so there is a sign of life more often. */
-const heartbeatMs = 5000;
 /**
  * What the system has taken counts as taken by the client: uWS tells neither what is unacknowledged nor the client's port, by which the system
  * could be asked. So a vanished client's quiet stream, for which heartbeats never fill the socket, ends when the system gives the connection up.
@@ -33,22 +32,19 @@ export function openEventStream(deps: EventStreamDeps, principal: Principal, bod
     },
     dropped: () => body.end(),
   };
-  const heart = setInterval(() => (stalledMs() > stalledAtMostMs ? body.close() : outlet.isCongested || beat(session.reached())), heartbeatMs);
+  keepAlive(body, () => (stalledMs() > stalledAtMostMs ? body.close() : outlet.isCongested || beat(session.reached())));
   deps.hub.add(member);
   deps.metrics.liveConnected('sse', 1);
   let isOpen = true;
   body.onEnd(() => {
     if (!isOpen) return;
     isOpen = false;
-    clearInterval(heart);
     session.close();
     deps.hub.remove(member);
     deps.metrics.liveConnected('sse', -1);
   });
   return session;
 }
-
-const lines = ({ type, text, cursor }: Frame): string => `${cursor === undefined ? '' : `id: ${cursor}\n`}event: ${type}\ndata: ${text}\n\n`;
 
 /**
  * `beat` writes a sign of life. It moves the client's last id on to `cursor` without an event (an id without data is dispatched to nobody): where
@@ -69,14 +65,14 @@ function bodyOutlet(body: OpenBody, monotonicMs: () => number): { outlet: Outlet
   };
   body.onWritable(() => {
     // What the server holds back only moves when something is written.
-    if (body.write(':\n\n')) release();
+    if (body.write(signOfLife)) release();
     else if (stalledAt !== undefined) stalledAt = monotonicMs();
   });
   body.onEnd(release);
   const outlet: Outlet = {
     write(frames) {
       for (const { cursor } of frames) lastId = cursor ?? lastId;
-      write(frames.map(lines).join(''));
+      write(frames.map(eventText).join(''));
     },
     get isCongested() {
       return stalledAt !== undefined && !body.isOver;
@@ -89,7 +85,7 @@ function bodyOutlet(body: OpenBody, monotonicMs: () => number): { outlet: Outlet
   const beat = (cursor: string | undefined): void => {
     const isNew = cursor !== undefined && cursor !== lastId;
     if (isNew) lastId = cursor;
-    write(isNew ? `:\nid: ${cursor}\n\n` : ':\n\n');
+    write(isNew ? `:\nid: ${cursor}\n\n` : signOfLife);
   };
   return { outlet, beat, stalledMs: () => (stalledAt === undefined ? 0 : monotonicMs() - stalledAt) };
 }

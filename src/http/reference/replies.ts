@@ -2,6 +2,7 @@ import { problemTable, type ProblemCode } from '../../errors.ts';
 import { acceptedJobSchema } from '../schemas/ai.ts';
 import { paginationSchema } from '../schemas/common.ts';
 import type { Route } from '../route.ts';
+import { eventsType } from '../told.ts';
 import type { DescribedRoute, OtherReply } from './described-route.ts';
 import { refusalsOf } from './refusals.ts';
 import { replyExamples } from './reply-examples.ts';
@@ -55,9 +56,12 @@ const descriptions: Readonly<Record<number, string>> = { 200: 'Done', 201: 'Crea
 const isFile = ({ replyMediaType }: Route): boolean => replyMediaType === 'application/octet-stream';
 const fileHeaders = ['Content-Disposition', 'ETag', 'Accept-Ranges'];
 
+const toldReply: OtherReply = { status: 200, description: 'Told while it is written', mediaType: eventsType };
+
 /** What else a route may answer: files are sent in ranges too, or not again; work by an AI provider replies 202 when it takes longer than 20 seconds. */
 export function otherRepliesOf(route: DescribedRoute): readonly OtherReply[] {
-  const { tag, method, access, path, otherReplies = [] } = route;
+  const { tag, method, access, path, isTold = false, otherReplies: own = [] } = route;
+  const otherReplies = isTold ? [...own, toldReply] : own;
   const mayTakeLong = tag === 'AI' && method === 'POST' && access.kind !== 'admin' && !/\/(accept|reject|undo|save)$/.test(path);
   if (isFile(route)) return [...otherReplies, ...partsOf(route)];
   return mayTakeLong ? [...otherReplies, { status: 202, description: 'Goes on behind the reply', data: acceptedJobSchema }] : otherReplies;
