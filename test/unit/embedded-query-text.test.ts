@@ -53,20 +53,11 @@ test('the head of an INSERT is parted from its data wherever the data begins', (
     return head && { ...head, data: body.subarray(head.dataStart).toString(), dataStart: undefined };
   };
   assert.deepEqual(read(`insert into survey.\`t\` (a, \`b\`) SETTINGS x=1, y='FORMAT' FORMAT JSONCompactEachRow\n[1,"ü"]\n`), {
-    target: 'insert into survey.`t` (a, `b`)', simple: { table: 'survey.t', columns: ['a', 'b'] }, settings: `x=1, y='FORMAT'`, format: 'JSONCompactEachRow', data: '[1,"ü"]\n', dataStart: undefined,
+    target: 'insert into survey.`t` (a, `b`)', settings: `x=1, y='FORMAT'`, format: 'JSONCompactEachRow', data: '[1,"ü"]\n', dataStart: undefined,
   });
   assert.equal(read('INSERT INTO t FORMAT CSV 1,2')?.data, '1,2');
   assert.equal(read('INSERT INTO t FORMAT TSV \r\n\tb')?.data, '\tb');
-  assert.equal(read('INSERT INTO TABLE t FORMAT CSV')?.simple?.table, 't');
   assert.equal(read('INSERT INTO "größe" FORMAT CSV\n1')?.target, 'INSERT INTO "größe"');
-});
-
-test('targets that are not a plain table with plain columns are left to the engine', () => {
-  const simple = (text: string) => readInsertHead(Buffer.from(text))?.simple;
-  assert.equal(simple(`INSERT INTO FUNCTION file('a') FORMAT CSV\n1`), undefined);
-  assert.equal(simple('INSERT INTO t (* EXCEPT(b)) FORMAT CSV\n1'), undefined);
-  assert.equal(simple('INSERT INTO t (a b) FORMAT CSV\n1'), undefined);
-  assert.equal(simple('INSERT INTO "a b" FORMAT CSV\n1'), undefined);
 });
 
 test('only an INSERT with inline data has a head', () => {

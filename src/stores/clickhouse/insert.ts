@@ -66,5 +66,5 @@ function reasonOf(error: unknown): string {
   const cause = error instanceof Problem ? (error.cause ?? error) : error;
   if (!(cause instanceof Error)) return 'unknown';
   const type = 'type' in cause && typeof cause.type === 'string' ? `${cause.type}: ` : '';
-  return `${type}${cause.message.split(/: \(at row|: while|\(at row|Row \d+:/)[0] ?? ''}`.slice(0, 300);
+  return `${type}${cause.message.split(/: \(at row|: \(in file|: while|\(at row|Row \d+:/)[0] ?? ''}`.slice(0, 300);
 }

@@ -52,15 +52,6 @@ export function mediaType(format: string): string {
   return 'text/plain; charset=UTF-8';
 }
 
-const textInputs = new Map(
-  (['JSONEachRow', 'JSONCompactEachRow', 'CSV', 'CSVWithNames', 'TSV', 'TabSeparated', 'TSVWithNames', 'TabSeparatedWithNames'] as const).map((name) => [name.toLowerCase(), name]),
-);
-
-/** The engine's name of a format whose bytes it takes as they are; undefined for all others. */
-export function rawInputFormat(format: string) {
-  return textInputs.get(format.toLowerCase());
-}
-
 const binaryInput = /^(parquet|orc|arrow|arrowstream|avro|native|rowbinary.*|protobuf.*|msgpack|npy|capnproto|bsoneachrow)$/i;
 
 export function isBinaryInput(format: string): boolean {

@@ -4,8 +4,6 @@ import { isWord, tokens, type Token } from './query-text.ts';
 export interface InsertHead {
   /** `INSERT INTO … ` up to, and without, SETTINGS and FORMAT. */
   target: string;
-  /** Plain table name (`t`, `db.t`) and columns, where the head has that simple shape. */
-  simple: { table: string; columns: string[] | undefined } | undefined;
   /** `a=1, b='x'` */
   settings: string | undefined;
   format: string;
@@ -48,7 +46,6 @@ function describe(body: Buffer, bytes: string, seen: readonly Token[]): InsertHe
   const targetEnd = settings === -1 ? format.start : (seen[settings]?.start ?? format.start);
   return {
     target: text(0, targetEnd),
-    simple: simpleTarget(seen.slice(0, settings === -1 ? -2 : settings)),
     settings: settings === -1 ? undefined : text(seen[settings]?.end ?? 0, format.start),
     format: name.text,
     dataStart: skipBlank(bytes, name.end),
@@ -60,23 +57,4 @@ function skipBlank(bytes: string, from: number): number {
   let at = from;
   while (bytes[at] === ' ' || bytes[at] === '\t' || bytes[at] === '\r' || bytes[at] === ';') at++;
   return bytes[at] === '\n' ? at + 1 : at;
-}
-
-function simpleTarget(seen: readonly Token[]): InsertHead['simple'] {
-  const words = seen.map(bareName);
-  const at = isWord(seen[2], 'TABLE') ? 3 : 2;
-  if (!isWord(seen[1], 'INTO')) return undefined;
-  const open = words.indexOf('(', at);
-  const table = words.slice(at, open === -1 ? undefined : open).join(' ').replace(' . ', '.');
-  if (!/^\w+(\.\w+)?$/.test(table)) return undefined;
-  if (open === -1) return { table, columns: undefined };
-  if (words.at(-1) !== ')') return undefined;
-  const columns = words.slice(open + 1, -1).join(' ').split(' , ');
-  return columns.every((column) => /^[A-Za-z_]\w*$/.test(column)) ? { table, columns } : undefined;
-}
-
-/** A quoted name without its quotes where it needs none. */
-function bareName(token: Token): string {
-  const inner = token.kind === 'quoted' ? token.text.slice(1, -1) : token.text;
-  return token.kind === 'quoted' && !/^[A-Za-z_]\w*$/.test(inner) ? token.text : inner;
 }

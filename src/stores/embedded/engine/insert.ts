@@ -1,13 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { QuerySession } from './engine.ts';
-import { isBinaryInput, rawInputFormat } from './formats.ts';
+import { isBinaryInput } from './formats.ts';
 import type { InsertHead } from './insert-head.ts';
 import { literal } from './query-text.ts';
-
-export interface Written {
-  rows: number;
-  bytes: number;
-}
 
 /**
  * One INSERT is one block, however large, so that all of its rows appear or none: the reader must not cut it by rows, by bytes, or
@@ -22,25 +17,23 @@ export const atomicInsertSettings: ReadonlyMap<string, string> = new Map([
   ['min_insert_block_size_bytes', '100000000000'],
 ]);
 
-/** Runs an INSERT with inline data; `spool` names a file that may be used for it. */
-export async function insertData({ session, turn }: QuerySession, head: InsertHead, data: Buffer, spool: string): Promise<Written> {
-  const format = rawInputFormat(head.format);
-  if (format && head.simple) {
-    const { table, columns } = head.simple;
-    if (head.settings) await turn(() => session.queryAsync(`SET ${head.settings}`));
-    const done = await turn(() => session.insert({ table, values: data, format, ...(columns ? { columns } : {}) }));
-    return { rows: done.rowsWritten, bytes: done.bytesWritten };
+/** Signs that make a file's name a pattern of names. */
+const patternSign = /[*?{}]/;
+
+/**
+ * Runs an INSERT with its data by way of the file `spool`: data that stands in the query itself is looked at several times over, sign by sign,
+ * which takes as long as reading and sorting its rows.
+ */
+export async function insertData({ session, turn }: QuerySession, head: InsertHead, data: Buffer, spool: string): Promise<void> {
+  const ending = `${head.settings ? `SETTINGS ${head.settings}` : ''} FORMAT ${head.format}`;
+  // Text is all that a query may carry.
+  if (patternSign.test(spool) && !isBinaryInput(head.format)) {
+    await turn(() => session.queryAsync(`${head.target} ${ending}\n${data.toString('utf8')}`));
+    return;
   }
-  const settings = head.settings ? `SETTINGS ${head.settings}` : '';
-  if (!isBinaryInput(head.format)) {
-    await turn(() => session.queryAsync(`${head.target} ${settings} FORMAT ${head.format}\n${data.toString('utf8')}`));
-    return { rows: 0, bytes: data.length };
-  }
-  // Text is all that a query may carry; binary data goes by way of a file.
   await writeFile(spool, data, { mode: 0o600 });
   try {
-    await turn(() => session.queryAsync(`${head.target} FROM INFILE ${literal(spool)} ${settings} FORMAT ${head.format}`));
-    return { rows: 0, bytes: data.length };
+    await turn(() => session.queryAsync(`${head.target} FROM INFILE ${literal(spool)} ${ending}`));
   } finally {
     await rm(spool, { force: true });
   }

@@ -89,8 +89,8 @@ function scopeOf(asked: EngineRequest, signal: AbortSignal): QueryScope {
 
 async function serveInsert(options: EngineServerOptions, asked: EngineRequest, { head, data }: Insert, { response, signal, startedAt }: Exchange): Promise<void> {
   const scope = { ...scopeOf(asked, signal), settings: new Map([...atomicInsertSettings, ...asked.settings]) };
-  const written = await options.engine.use('insert', scope, (use) => insertData(use, head, data, spoolFile(options)));
-  setHead(response, asked, head.format, startedAt, written);
+  await options.engine.use('insert', scope, (use) => insertData(use, head, data, spoolFile(options)));
+  setHead(response, asked, head.format, startedAt);
   response.end();
 }
 
@@ -108,7 +108,7 @@ async function serveQuery(options: EngineServerOptions, asked: EngineRequest, { 
     if (asked.isWaiting) for await (const piece of pieces) held.push(piece);
     // The first piece comes before the head: until then an error can still have its own status.
     const first = await pieces.next();
-    setHead(response, asked, format, startedAt, { rows: 0, bytes: 0 });
+    setHead(response, asked, format, startedAt);
     await send(response, asked, signal, joined(held, first, pieces), options.engine);
   });
 }
@@ -159,9 +159,9 @@ function tagOf(response: ServerResponse): string {
   return String(response.getHeader('X-ClickHouse-Exception-Tag') ?? '');
 }
 
-function setHead(response: ServerResponse, asked: EngineRequest, format: string, startedAt: bigint, written: { rows: number; bytes: number }): void {
+function setHead(response: ServerResponse, asked: EngineRequest, format: string, startedAt: bigint): void {
   const summary = {
-    read_rows: '0', read_bytes: '0', written_rows: String(written.rows), written_bytes: String(written.bytes), total_rows_to_read: '0', result_rows: '0', result_bytes: '0',
+    read_rows: '0', read_bytes: '0', written_rows: '0', written_bytes: '0', total_rows_to_read: '0', result_rows: '0', result_bytes: '0',
     elapsed_ns: String(process.hrtime.bigint() - startedAt),
   };
   response.setHeader('Content-Type', mediaType(format));
