@@ -9,7 +9,7 @@ const heap = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 };
 
 /**
  * Hides names on a thread of its own: looking for them takes milliseconds an answer, and a text that the library hangs on ends the thread and
- * the call that it is part of, not the service nor what others ask. It gives way to everything else that is ready.
+ * the call that it is part of, not the service nor what others ask. Once it is warm it gives way to everything else that is ready.
  */
 export function createAnonymiserThread(): AnonymiseAll {
   return createSideThread<readonly string[], string[]>({ body: new URL('./anonymiser-thread.js', import.meta.url), name: 'the anonymiser', silentMs, resourceLimits: heap }).ask;

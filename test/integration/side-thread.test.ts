@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { describe, it } from 'node:test';
 import { setTimeout as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -79,6 +81,20 @@ describe('the anonymiser on a thread of its own', () => {
     for (; !isOver; turns += 1) await turn(1);
     assert.ok(turns > 20, `${turns} turns`);
     assert.ok((await masked).every((text) => text.includes('[PERSON_1]')));
+  });
+
+  it('gives way to everything else once it is loaded and warm, which it would wait minutes for if it did so before', { skip: process.platform !== 'linux' }, async () => {
+    const lowered = async () => {
+      const stats = await Promise.all((await readdir('/proc/self/task')).map((thread) => readFile(`/proc/self/task/${thread}/stat`, 'utf8').catch(() => '')));
+      // The 19th field, of which the second may hold spaces.
+      return stats.filter((stat) => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]) === constants.priority.PRIORITY_BELOW_NORMAL).length;
+    };
+    const before = await lowered();
+    const another = createAnonymiserThread();
+    await another(['Ask Peter Miller']);
+    assert.equal(await lowered(), before);
+    await another(Array.from({ length: 10 }, (_, n) => `Ask Peter Miller at table ${n}`));
+    assert.equal(await lowered(), before + 1);
   });
 
   it('says of what is soon done no more than the result', async () => {
