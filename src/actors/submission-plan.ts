@@ -26,6 +26,13 @@ export interface SubmissionRequest {
   address: string;
 }
 
+/** A submission as most are, of which nothing has been read but that its body is to be JSON and that it has no key. */
+export interface UnreadSubmission extends Pick<SubmissionRequest, 'surveyId' | 'surveyToken' | 'address'> {
+  /** The body, lent until the call returns. */
+  bytes: Buffer;
+  read(bytes: Buffer): SubmissionRequest;
+}
+
 /** Finished uploads that a submission names; they are reserved for the response until it is accepted or released. */
 export interface UploadReservations {
   reserve(surveyId: string, responseId: string, uploadIds: readonly string[]): Promise<ReadonlyMap<string, KnownUpload>>;
@@ -85,6 +92,17 @@ export function makePlan(deps: PlanDeps, request: SubmissionRequest, held: HeldS
   const uploadIds = held.compiled.uploadIdsIn(submission.answers);
   return uploadIds.length === 0 ? planAnswers(deps, input, [], noUploads) : planUploads(deps, input, uploadIds);
 }
+
+/** The plan of a submission that is written as most are and can be accepted; undefined: it is to be read and planned like any other. */
+export function planUsual(deps: PlanDeps, { bytes, surveyToken }: UnreadSubmission, held: HeldSurvey, newId: () => string): Plan | undefined {
+  if (tokenProblem({ surveyToken, submission: undefined }, held) || intakeProblem(held, deps.now())) return undefined;
+  const row = held.readUsual(bytes);
+  return row && encodePlan(deps, { submission: answersAlone, held, responseId: newId(), continued: { seen: null } }, [], row);
+}
+
+const answersAlone: Submission = {
+  answers: undefined, isComplete: true, responseId: undefined, resumeToken: undefined, startedAtMs: undefined, respondent: undefined, metadata: undefined, language: undefined, surveyToken: undefined,
+};
 
 function unplanned(responseId: string, seen: number | null): Plan {
   return { problem: undefined, responseId, seen, isComplete: false, row: '', reply: '', state: '', uploadIds: [] };
@@ -156,7 +174,7 @@ export async function takenProblem({ findStored }: Pick<PlanDeps, 'findStored'>,
   return isSame ? alreadyComplete() : conflict('IDEMPOTENCY_MISMATCH', 'This responseId is that of another response');
 }
 
-function tokenProblem({ submission, surveyToken }: SubmissionRequest, { survey }: HeldSurvey): Problem | undefined {
+function tokenProblem({ submission, surveyToken }: Pick<SubmissionRequest, 'submission' | 'surveyToken'>, { survey }: HeldSurvey): Problem | undefined {
   if (survey.visibility !== 'PRIVATE') return undefined;
   const given = surveyToken ?? submission?.surveyToken;
   const isRight = given !== undefined && survey.accessToken !== null && isSameText(survey.accessToken, given);
@@ -184,7 +202,7 @@ function planAnswers(deps: PlanDeps, input: AnswerInput, uploadIds: readonly str
 const noMetadata: Readonly<Record<string, string>> = {};
 const noUploads: ReadonlyMap<string, KnownUpload> = new Map();
 
-function encodePlan(deps: PlanDeps, { submission, held, responseId, continued }: AnswerInput, uploadIds: readonly string[], row: AnswerRow): Plan {
+function encodePlan(deps: PlanDeps, { submission, held, responseId, continued }: Omit<AnswerInput, 'request'>, uploadIds: readonly string[], row: AnswerRow): Plan {
   const { kept, seen } = continued;
   const nowMs = deps.now();
   const { survey } = held;

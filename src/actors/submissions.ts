@@ -7,7 +7,9 @@ import { bodyDigest } from './body-digest.ts';
 import { createHeldBack, type HeldBack } from './held-back.ts';
 import { quotaProblem } from './intake-problem.ts';
 import type { ForgottenResponse, RecalledResponse } from './kept-state.ts';
-import { makePlan, repeatedReply, takenProblem, type Plan, type PlanContext, type PlanDeps, type SubmissionRequest, type UploadReservations } from './submission-plan.ts';
+import {
+  makePlan, planUsual, repeatedReply, takenProblem, type Plan, type PlanContext, type PlanDeps, type SubmissionRequest, type UnreadSubmission, type UploadReservations,
+} from './submission-plan.ts';
 import type { HeldSurvey, SurveyActors } from './surveys.ts';
 
 /** Where the caller stands with the submission limit. */
@@ -37,13 +39,18 @@ export interface SubmissionsDeps extends PlanDeps {
   onBackgroundError(error: unknown): void;
 }
 
-/** What stays the same while a submission is tried. */
-interface Trial extends PlanContext {
-  request: SubmissionRequest;
+/** What the intake is told of whoever submits. */
+interface Tried {
+  request?: SubmissionRequest;
   caller: string;
   digest: string;
   /** Known once the limit has been counted. */
   standing: SubmissionStanding | undefined;
+}
+
+/** What stays the same while a submission is tried. */
+interface Trial extends PlanContext, Tried {
+  request: SubmissionRequest;
   /** When it first met a survey that was held back; `performance.now()`. */
   heldSince?: number;
 }
@@ -65,7 +72,7 @@ const mergeAttempts = 200;
  */
 export function createSubmissions(given: SubmissionsDeps) {
   const deps: Tools = { ...given, heldBack: createHeldBack(given) };
-  return (request: SubmissionRequest): Promise<SubmissionOutcome> => {
+  const submit = (request: SubmissionRequest): Promise<SubmissionOutcome> => {
     const pressure = deps.pressure();
     if (pressure) return Promise.resolve({ kind: 'refused', problem: pressure, standing: undefined });
     const trial: Trial = { request, caller: deps.secrets.disguise(request.address), digest: digestOf(request), ownId: deps.newId(), isAsked: false, standing: undefined };
@@ -78,17 +85,32 @@ export function createSubmissions(given: SubmissionsDeps) {
       result.code === 'ACCEPTED' ? accepted(plan, standingAfter(trial, held, deps, result)) : insist(deps, trial, { held, plan, result }),
     );
   };
+  return (call: SubmissionRequest | UnreadSubmission): Promise<SubmissionOutcome> => ('bytes' in call ? (submitUsual(deps, call) ?? submit(call.read(call.bytes))) : submit(call));
 }
 
-function append(deps: SubmissionsDeps, { request, caller, digest, standing }: Trial, { survey }: HeldSurvey, plan: Plan): Promise<AppendResult> {
+/** Takes a submission that is written as most are; it is read like any other only when something keeps it from being accepted. */
+function submitUsual(deps: Tools, call: UnreadSubmission): Promise<SubmissionOutcome> | undefined {
+  const held = deps.pressure() ? undefined : deps.actors.peek(call.surveyId);
+  const plan = held && planUsual(deps, call, held, deps.newId);
+  if (!held || !plan) return undefined;
+  const tried: Tried = { caller: deps.secrets.disguise(call.address), digest: '', standing: undefined };
+  const body = call.bytes.toString('latin1');
+  return append(deps, tried, held, plan).then((result) => {
+    if (result.code === 'ACCEPTED') return accepted(plan, standingAfter(tried, held, deps, result));
+    const trial: Trial = { ...tried, request: call.read(Buffer.from(body, 'latin1')), ownId: plan.responseId, isAsked: false };
+    return insist(deps, trial, { held, plan, result });
+  });
+}
+
+function append(deps: SubmissionsDeps, { request, caller, digest, standing }: Tried, { survey }: HeldSurvey, plan: Plan): Promise<AppendResult> {
   return deps.intake.append({
     surveyId: survey.id, revision: survey.revision, caller: standing ? '' : caller, limit: survey.submissionRateLimit ?? deps.submitLimit, refusal: plan.problem || plan.isDoubtful || plan.forgotten ? 'x' : '',
-    idempotencyKey: request.idempotencyKey ?? '', digest, isComplete: plan.isComplete, responseId: plan.responseId, seen: plan.seen,
+    idempotencyKey: request?.idempotencyKey ?? '', digest, isComplete: plan.isComplete, responseId: plan.responseId, seen: plan.seen,
     row: plan.row, reply: plan.reply, state: plan.state,
   });
 }
 
-function standingAfter(trial: Trial, { survey }: HeldSurvey, { submitLimit }: SubmissionsDeps, result: AppendResult): SubmissionStanding {
+function standingAfter(trial: Pick<Trial, 'standing'>, { survey }: HeldSurvey, { submitLimit }: SubmissionsDeps, result: AppendResult): SubmissionStanding {
   return trial.standing ?? { limit: survey.submissionRateLimit ?? submitLimit, remaining: Math.max(0, result.remaining), resetMs: result.resetMs };
 }
 
@@ -123,14 +145,14 @@ async function insist(deps: Tools, trial: Trial, first?: { held: HeldSurvey; pla
 
 export type Submissions = ReturnType<typeof createSubmissions>;
 
-interface Tried {
+interface Attempt {
   held: HeldSurvey;
   plan: Plan;
   result: AppendResult;
   standing: SubmissionStanding;
 }
 
-async function conclude(deps: Tools, trial: Trial, { held, plan, result, standing }: Tried): Promise<SubmissionOutcome | 'again' | 'later' | 'let on'> {
+async function conclude(deps: Tools, trial: Trial, { held, plan, result, standing }: Attempt): Promise<SubmissionOutcome | 'again' | 'later' | 'let on'> {
   const refuse = (problem: Problem): SubmissionOutcome => ({ kind: 'refused', problem, standing });
   if (result.code !== 'FILLED' && result.code !== 'ACCEPTED' && plan.uploadIds.length > 0) await deps.uploads.release(plan.responseId, plan.uploadIds);
   switch (result.code) {

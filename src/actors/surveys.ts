@@ -1,6 +1,7 @@
 import { createActor, type ActorRefFrom } from 'xstate';
 import { compileSurvey, type CompiledSurvey } from '../domain/answers.ts';
 import type { SurveyStatus, SurveyWithQuestions } from '../domain/survey.ts';
+import { createUsualReader, type UsualReader } from '../domain/usual-answers.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Audit } from '../stores/postgres/audit.ts';
@@ -17,6 +18,7 @@ import { contextOf, stateOf, surveyMachine, type SurveyEvent } from './survey-ma
 export interface HeldSurvey {
   actor: ActorRefFrom<typeof surveyMachine>;
   compiled: CompiledSurvey;
+  readUsual: UsualReader;
   survey: SurveyWithQuestions;
 }
 
@@ -77,7 +79,8 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
       input: contextOf(survey),
       snapshot: surveyMachine.resolveState({ value: stateOf(survey, deps.now()), context: contextOf(survey) }),
     }).start();
-    return { actor, compiled: compileSurvey(survey), survey };
+    const compiled = compileSurvey(survey);
+    return { actor, compiled, readUsual: createUsualReader(compiled), survey };
   };
 
   /** The survey in a slot, at hand. */

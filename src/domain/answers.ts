@@ -3,7 +3,7 @@ import type { AnswerRow, GivenAnswer, KnownUpload, PlacedAnswer, QuestionType, R
 import { registry } from './questions/registry.ts';
 import type { Question, SlotCounts, SurveyWithQuestions } from './survey.ts';
 
-interface CompiledQuestion {
+export interface CompiledQuestion {
   question: Question;
   type: QuestionType;
   codes: readonly number[];
@@ -152,7 +152,7 @@ function questionIdOf(answer: unknown): string | undefined {
 }
 
 /** Undefined where nothing is missing. What was given may be no answer, of which the type can say why. */
-function missingMessage(item: CompiledQuestion, row: AnswerRow, isGiven: boolean): string | undefined {
+export function missingMessage(item: CompiledQuestion, row: AnswerRow, isGiven: boolean): string | undefined {
   const isThere = isAnswered(row, item);
   const lack = (isThere || isGiven ? item.type.lackOf?.(item.question, row) : undefined) ?? (isThere ? undefined : '');
   if (lack === undefined) return undefined;
@@ -170,7 +170,7 @@ function isPlain(answer: unknown): answer is GivenAnswer {
   return fields === 2;
 }
 
-function isWellShaped(answer: unknown, index: number, findings: Finding[]): answer is GivenAnswer {
+export function isWellShaped(answer: unknown, index: number, findings: Finding[]): answer is GivenAnswer {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
     findings.push({ path: `answers.${index}`, message: 'must be an object' });
     return false;
@@ -203,7 +203,7 @@ function blankRow({ codes, numbers, texts }: SlotCounts): AnswerRow {
   return { codes: fill(codes, 0), numbers: fill(numbers, 0), texts: fill(texts, '') };
 }
 
-function startRow({ blank, survey }: CompiledSurvey, previous: AnswerRow | undefined): AnswerRow {
+export function startRow({ blank, survey }: CompiledSurvey, previous: AnswerRow | undefined): AnswerRow {
   // A copy is made sooner than an array is filled.
   if (!previous) return { codes: blank.codes.slice(), numbers: blank.numbers.slice(), texts: blank.texts.slice() };
   const { slotCounts } = survey;

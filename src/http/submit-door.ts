@@ -77,6 +77,7 @@ interface Head {
   requestId: string;
 }
 
+const jsonType = 'application/json';
 const lengthPattern = /^\d{1,7}$/;
 
 /** The headers that count; undefined when there is anything unusual about them, which the general way knows better. */
@@ -137,7 +138,8 @@ function take(options: SubmitDoorOptions, passage: Passage, bytes: Buffer): Prom
 function begin({ submit }: SubmitDoorOptions, { head, surveyId, address }: Passage, bytes: Buffer): Promise<SubmissionOutcome> {
   try {
     const { contentType, idempotencyKey, surveyToken } = head;
-    return submit(readSubmissionCall({ surveyId, contentType, contentEncoding: undefined, idempotencyKey, surveyToken, address, bytes }));
+    const read = (given: Buffer) => readSubmissionCall({ surveyId, contentType, contentEncoding: undefined, idempotencyKey, surveyToken, address, bytes: given });
+    return submit(contentType === jsonType && idempotencyKey === undefined ? { surveyId, surveyToken, address, bytes, read } : read(bytes));
   } catch (error) {
     return Promise.reject(error);
   }

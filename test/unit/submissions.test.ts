@@ -7,10 +7,12 @@ import { createSubmissions, type SubmissionsDeps } from '../../src/actors/submis
 import type { HeldSurvey } from '../../src/actors/surveys.ts';
 import { compileSurvey } from '../../src/domain/answers.ts';
 import { decodeResponse } from '../../src/domain/response-row.ts';
+import { createUsualReader } from '../../src/domain/usual-answers.ts';
 import { unavailable } from '../../src/errors.ts';
+import { readSubmissionCall } from '../../src/http/routes/submit.ts';
 import type { Appendix, AppendResult } from '../../src/stores/redis/appendix.ts';
 import { eventually } from '../support/eventually.ts';
-import { blankSurvey } from '../support/questions.ts';
+import { blankSurvey, withQuestion } from '../support/questions.ts';
 
 const surveyId = '01900000-0000-7000-8000-000000000001';
 
@@ -244,5 +246,70 @@ describe('submissions to a survey that is held back', () => {
     const { letOn } = createHeldBack({ intake: { isHeld: async () => true } });
     const waits = [letOn('a', { atMostMs: 60, chars: 1 }), letOn('a', { atMostMs: 1, chars: 1 })];
     assert.deepEqual(await Promise.race([Promise.all(waits), pause(10_000, 'for ever', { ref: false })]), [false, false]);
+  });
+});
+
+describe('a submission as most are', () => {
+  const never = (): never => assert.fail('not to be asked');
+  const { survey, question } = withQuestion(blankSurvey(), { type: 'NPS', text: 'Score' });
+  const heldAs = (revision: number, isRequired = false): HeldSurvey => {
+    const compiled = compileSurvey({ ...survey, revision, questions: [{ ...question, isRequired }] });
+    return { ...held, survey: compiled.survey, compiled, readUsual: createUsualReader(compiled) };
+  };
+
+  /** Submits a body; `meets` are what the intake says of each attempt, upon which the survey is `changed`. */
+  async function submit(answers: object[], meets: AppendResult['code'][], changed = heldAs(2)) {
+    let [present, readings] = [heldAs(1), 0];
+    const appended: Appendix[] = [];
+    const append = async (appendix: Appendix): Promise<AppendResult> => {
+      const code = meets[appended.push(appendix) - 1] ?? 'ACCEPTED';
+      if (code === 'STALE') present = changed;
+      return { code, remaining: 9, resetMs: 1, text: '' };
+    };
+    const send = createSubmissions({
+      actors: { peek: () => present, lookUp: never, sync: async () => present, announce: never, quotaFilled: async () => survey }, intake: { append, state: never, isHeld: never },
+      findStored: never, recall: never, uploads: { reserve: never, release: never }, secrets: { resumeToken: never, isResumeToken: never, disguise: (address) => address },
+      submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => surveyId, onBackgroundError: never,
+    });
+    const call = { surveyId: survey.id, surveyToken: undefined, address: 'here' };
+    const bytes = Buffer.from(JSON.stringify({ answers }));
+    const read = (given: Buffer) => ((readings += 1), readSubmissionCall({ ...call, contentType: 'application/json', contentEncoding: undefined, idempotencyKey: undefined, bytes: given }));
+    const coming = send({ ...call, bytes, read });
+    // The bytes were only lent.
+    bytes.fill(0);
+    return { outcome: await coming, appended, readings };
+  }
+
+  const given = [{ questionId: question.id, numberValue: 7 }];
+  const rowsOf = (appended: readonly Appendix[]) => appended.map(({ row, revision }) => ({ revision, codes: row && decodeResponse(row).row.codes }));
+
+  it('is accepted without being parsed', async () => {
+    for (const code of ['ACCEPTED', 'FILLED'] as const) {
+      const { outcome, appended, readings } = await submit(given, [code]);
+      assert.deepEqual([outcome.kind, rowsOf(appended), readings], ['accepted', [{ revision: 1, codes: [8] }], code === 'ACCEPTED' ? 0 : 1]);
+    }
+  });
+
+  it('is parsed where it is written otherwise, and told what is wrong with it', async () => {
+    const { outcome, readings, appended } = await submit([{ numberValue: 7, questionId: question.id }], []);
+    assert.deepEqual([outcome.kind, rowsOf(appended), readings], ['accepted', [{ revision: 1, codes: [8] }], 1]);
+    const refused = await submit([{ questionId: question.id, numberValue: 11 }], ['REFUSED']);
+    assert.ok(refused.outcome.kind === 'refused');
+    assert.deepEqual([refused.outcome.problem.code, refused.appended.map(({ refusal }) => refusal)], ['VALIDATION_ERROR', ['x']]);
+  });
+
+  it('is judged anew when the survey has changed meanwhile', async () => {
+    const { outcome, appended } = await submit(given, ['STALE']);
+    assert.deepEqual([outcome.kind, rowsOf(appended)], ['accepted', [{ revision: 1, codes: [8] }, { revision: 2, codes: [8] }]]);
+    const hidden = compileSurvey({ ...survey, revision: 2, questions: [{ ...question, isHidden: true }] });
+    const gone = await submit(given, ['STALE', 'REFUSED'], { ...held, survey: hidden.survey, compiled: hidden, readUsual: createUsualReader(hidden) });
+    assert.ok(gone.outcome.kind === 'refused');
+    assert.deepEqual(gone.outcome.problem.details, [{ path: 'answers.0.questionId', message: 'is not a question of this survey' }]);
+  });
+
+  it('counts against the limit once', async () => {
+    const { outcome, appended } = await submit(given, ['LIMITED']);
+    assert.deepEqual([outcome.kind === 'refused' && outcome.problem.code, appended.map(({ caller }) => caller)], ['RATE_LIMITED', ['here']]);
+    assert.deepEqual((await submit(given, ['STALE'])).appended.map(({ caller }) => caller), ['here', '']);
   });
 });

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { compileSurvey } from '../../../src/domain/answers.ts';
+import { createUsualReader } from '../../../src/domain/usual-answers.ts';
+import { blankSurvey, withQuestion } from '../../support/questions.ts';
+import { compareReadings } from './compared-readings.ts';
+
+describe('bodies as most are', () => {
+  // Thousands of them: test/fuzz/submissions.
+  it('are read to the same row as by the general way, or left to it', () => {
+    const { read, left } = compareReadings(150);
+    assert.ok(read > 20 && left > 20, `${read} were read, ${left} left`);
+  });
+
+  const options = ['a', 'b', 'c'].map((text) => ({ text }));
+  const choice = withQuestion(blankSurvey(), { type: 'MULTIPLE_CHOICE', text: 'One', isRequired: true, options });
+  const several = withQuestion(choice.survey, { type: 'CHECKBOXES', text: 'Some', options });
+  const word = withQuestion(several.survey, { type: 'SHORT_TEXT', text: 'A word' });
+  const score = withQuestion(word.survey, { type: 'NPS', text: 'Score' });
+  const read = createUsualReader(compileSurvey(score.survey));
+  const first = { questionId: choice.question.id, optionId: choice.question.options[1]?.id };
+  const chosen = [0, 2].map((index) => ({ questionId: several.question.id, optionId: several.question.options[index]?.id }));
+  const said = (textValue: string) => ({ questionId: word.question.id, textValue });
+  const scored = { questionId: score.question.id, numberValue: 10 };
+  const ofText = (text: string) => read(Buffer.from(text));
+  const of = (...answers: object[]) => ofText(JSON.stringify({ answers }));
+
+  it('are those that list their answers in the order of the survey, whether or not all is answered', () => {
+    assert.deepEqual(of(first, ...chosen, said('grün } "so"'), scored), undefined, 'a brace in a text is left to the general way');
+    assert.deepEqual(of(first, ...chosen, said('grün'), scored), { codes: [2, 5, 1, 11], numbers: [], texts: ['grün'] });
+    assert.deepEqual(of(first, said('say "so"')), { codes: [2, 0, 1, 0], numbers: [], texts: ['say "so"'] });
+    assert.deepEqual(of(first), { codes: [2, 0, 0, 0], numbers: [], texts: [''] });
+  });
+
+  it('are no others: what is spelled otherwise or is wrong is left to the general way', () => {
+    const good = JSON.stringify({ answers: [first, scored] });
+    assert.ok(ofText(good));
+    for (const other of ['', '{}', '{"answers":[]}', ` ${good}`, `${good} `, good.replace(':', ': '), good.replace('},{', '} ,{'), good.replace(']}', ',]}'), good.replace(']}', '],"isComplete":false}'), good.slice(0, -1), `${good}]}`, `${good}${good}`])
+      assert.equal(ofText(other), undefined, other);
+    for (const answers of [[scored], [scored, first], [first, first], [first, ...chosen, ...chosen], [first, { ...scored, numberValue: 11 }], [first, { ...scored, numberValue: 1.5 }], [first, said('\0')], [first, said('two\nlines')], [first, { ...scored, rank: 1 }]])
+      assert.equal(of(...answers), undefined, JSON.stringify(answers));
+  });
+
+  it('are not too long, and their texts are UTF-8', () => {
+    const bytes = Buffer.from(JSON.stringify({ answers: [first, said('word')] }));
+    assert.ok(read(bytes));
+    bytes[bytes.indexOf('word')] = 0xff;
+    assert.equal(read(bytes), undefined);
+    assert.equal(of(first, said('x'.repeat(100_000))), undefined);
+  });
+});
