@@ -95,7 +95,8 @@ function patternProblem(text: string): string | undefined {
   }
 }
 
-const pattern = z.string().min(1).max(500).superRefine((text, context) => {
+/** Of a longer one nothing more is looked at: reading it would take the longer, the longer it is. */
+const pattern = z.string().min(1).max(500, { abort: true }).superRefine((text, context) => {
   const message = patternProblem(text);
   if (message !== undefined) context.addIssue({ code: 'custom', message });
 });

@@ -120,6 +120,11 @@ describe('an answer in particular', () => {
     assert.ok(one({ type: 'LONG_TEXT', text: 't' }).check([{ textValue: 'a\nb' }]).ok);
   });
 
+  it('refuses a pattern that is too long, without reading it', () => {
+    const refused = ({ message }: Error) => message.includes('must have at most 500 characters') && !message.includes('RE2');
+    assert.throws(() => one({ type: 'SHORT_TEXT', text: 't', settings: { pattern: '('.repeat(501) } }), refused);
+  });
+
   it('refuses a pattern that would be slow on every answer', () => {
     for (const pattern of ['((.?){30}){30}', '(?:\\pL?){1000}']) assert.throws(() => one({ type: 'LONG_TEXT', text: 't', settings: { pattern } }), /repeats too much/);
     assert.ok(one({ type: 'LONG_TEXT', text: 't', settings: { pattern: '.{1,500}' } }).check([{ textValue: 'x'.repeat(500) }]).ok);
