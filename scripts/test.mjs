@@ -29,6 +29,9 @@ const pureParts = [
   /^unit\/(?:ai-bounded-fetch|domain|live|moved|pauses|schedule|submissions|webhook-deliver)/,
 ];
 
+// What is tested so runs a few times each: V8 finds it worth optimising six times later than usual, which saves an eighth of the processor time.
+const mostlyOnce = ['--interrupt-budget=400000'];
+
 const words = process.argv.slice(2);
 const askedGroups = words.filter((word) => groups.includes(word));
 const filters = words.filter((word) => !groups.includes(word));
@@ -81,7 +84,7 @@ async function runTogether(pureFiles) {
   process.stderr.write(`\n── unit: ${pureFiles.length} files\n`);
   const partOf = (file) => pureParts.findIndex((part) => part.test(nameOf(file)));
   const parts = [-1, ...pureParts.keys()].map((index) => pureFiles.filter((file) => partOf(file) === index)).filter((part) => part.length > 0);
-  const results = await Promise.all(parts.map((part) => runNode([join(root, 'scripts', 'load-tests.mjs'), ...part], { hasSourceMaps: false })));
+  const results = await Promise.all(parts.map((part) => runNode([...mostlyOnce, join(root, 'scripts', 'load-tests.mjs'), ...part], { hasSourceMaps: false })));
   for (const { said } of results) hear(said);
   if (results.some(({ code }) => code !== 0)) failed.push('unit');
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { describe as manifestOf } from '../../src/pipelines/ingest/batch.ts';
 import { createBatchReader } from '../../src/pipelines/ingest/reader.ts';
-import { isAtOrAfter, type StreamEntry } from '../../src/stores/redis/stream.ts';
+import type { StreamEntry } from '../../src/stores/redis/stream.ts';
 
 const shard = { index: 0, stream: 's', prefix: 'p' };
 const mega = 1024 * 1024;
@@ -18,11 +18,16 @@ function streamOf(sizes: readonly number[], bytesInTime = Infinity) {
     if (bytes > bytesInTime) throw new Error('Command timed out');
     return found;
   };
+  const placeOf = ({ id }: Pick<StreamEntry, 'id'>) => Number.parseInt(id, 10);
+  /** Those with places from the one to the other. */
+  const between = (first: number, last: number) => entries.filter((entry) => placeOf(entry) >= first && placeOf(entry) <= last);
   return {
     entries, reads,
-    readAfter: (_: unknown, id: string, count: number) => reply(entries.filter((entry) => entry.id !== id && isAtOrAfter(entry.id, id)).slice(0, count)),
-    readRange: (_: unknown, from: string, to: string, count: number) =>
-      reply(entries.filter((entry) => (from.startsWith('(') ? entry.id !== from.slice(1) && isAtOrAfter(entry.id, from.slice(1)) : isAtOrAfter(entry.id, from)) && isAtOrAfter(to, entry.id)).slice(0, count)),
+    readAfter: (_: unknown, id: string, count: number) => reply(between(placeOf({ id }) + 1, Infinity).slice(0, count)),
+    readRange: (_: unknown, from: string, to: string, count: number) => {
+      const first = from.startsWith('(') ? placeOf({ id: from.slice(1) }) + 1 : placeOf({ id: from });
+      return reply(between(first, placeOf({ id: to })).slice(0, count));
+    },
   };
 }
 

@@ -62,7 +62,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(document.security, [{ bearer: [] }]);
     const open = operations.filter(({ operation }) => operation.security !== undefined).map(({ name }) => name);
     assert.deepEqual(open.sort(), [...api, ...root].filter(({ access }) => access.kind === 'public').map(({ method, path }) => `${method} ${path}`).sort());
-    const relative = createOpenApi({ routes: api, version: '1' });
+    const relative = createOpenApi({ routes: api.slice(0, 1), version: '1' });
     assert.deepEqual(relative.servers, [{ url: '/api/v1' }]);
   });
 
