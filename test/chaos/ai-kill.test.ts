@@ -5,8 +5,9 @@ import { createLog } from '../../src/log.ts';
 import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
 import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
 import { adminClient, type Client } from '../support/client.ts';
+import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, temporaryDataDir, type RunningService } from '../support/service.ts';
+import { startService, type RunningService } from '../support/service.ts';
 
 const answers = 60;
 const batch = 5;

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { adminClient, createClient, type Client } from '../support/client.ts';
+import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
-import { adminEmail, adminPassword, startService, temporaryDataDir, type RunningService } from '../support/service.ts';
+import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
 
 const hourMs = 3_600_000;
 

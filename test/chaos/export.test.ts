@@ -11,11 +11,12 @@ import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
 import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { adminClient, type Client } from '../support/client.ts';
+import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { finished } from '../support/exports.ts';
 import { openLive } from '../support/live-client.ts';
 import { openStoresOf } from '../support/opened-stores.ts';
-import { startService, temporaryDataDir, type RunningService } from '../support/service.ts';
+import { startService, type RunningService } from '../support/service.ts';
 
 const responses = 160_000;
 

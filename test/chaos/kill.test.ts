@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { newId } from '../../src/ids.ts';
 import { adminClient, createClient, type Client } from '../support/client.ts';
+import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, temporaryDataDir, type RunningService } from '../support/service.ts';
+import { startService, type RunningService } from '../support/service.ts';
 
 /**
  * Kills processes of a whole installation at random while clients keep submitting, each retrying with its own key until it gets an answer.

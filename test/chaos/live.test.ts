@@ -6,9 +6,10 @@ import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
 import { adminClient, createClient } from '../support/client.ts';
+import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { listenForGood } from '../support/live-client.ts';
-import { adminEmail, adminPassword, startService, temporaryDataDir, type RunningService } from '../support/service.ts';
+import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
 
 const clientCount = 100;
 

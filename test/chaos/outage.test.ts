@@ -4,9 +4,10 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { adminClient, type Client } from '../support/client.ts';
+import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { areInTime } from '../support/refusals.ts';
-import { startService, temporaryDataDir, type RunningService } from '../support/service.ts';
+import { startService, type RunningService } from '../support/service.ts';
 
 /** Stops one store at a time (SIGSTOP: the connection stays, the answers do not come) and looks at what clients get meanwhile. */
 describe('a store that is away', () => {

@@ -9,9 +9,10 @@ import { createLog } from '../../src/log.ts';
 import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
 import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { adminClient, type Client } from '../support/client.ts';
+import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { areInTime } from '../support/refusals.ts';
-import { startService, temporaryDataDir, type RunningService } from '../support/service.ts';
+import { startService, type RunningService } from '../support/service.ts';
 
 /** Stores that answer, but not as they should; what was accepted must be there once, and what was refused may be sent again. */
 describe('a store that is in trouble', () => {

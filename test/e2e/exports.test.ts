@@ -8,10 +8,11 @@ import { parse } from 'csv-parse/sync';
 import exceljs from 'exceljs';
 import { parquetReadObjects } from 'hyparquet';
 import { createClient, type Client } from '../support/client.ts';
+import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
 import { download, exportFile } from '../support/exports.ts';
-import { adminEmail, adminPassword, startService, temporaryDataDir, type RunningService } from '../support/service.ts';
+import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
 
 describe('exports', () => {
   const dataDir = temporaryDataDir();

@@ -3,9 +3,10 @@ import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { adminClient, createClient, type Client } from '../support/client.ts';
+import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { listenForGood, openEvents, openLive, type LiveSocket } from '../support/live-client.ts';
-import { adminEmail, adminPassword, startService, temporaryDataDir, type RunningService } from '../support/service.ts';
+import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
 import { sharedStores, type SharedStores } from '../support/stores.ts';
 
 async function signIn(admin: Client): Promise<string> {

@@ -8,10 +8,9 @@ import { answersKey, responseKey } from '../../src/stores/redis/shards.ts';
 import { aroundService } from '../support/around-service.ts';
 import type { Client } from '../support/client.ts';
 import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
+import { png } from '../support/pixel.ts';
 import type { RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
-
-const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
 
 describe('a response that is continued long after it was saved', () => {
   let service: RunningService;

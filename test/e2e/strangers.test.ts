@@ -7,12 +7,12 @@ import { everyRoute } from '../support/every-route.ts';
 import { eventually } from '../support/eventually.ts';
 import { openLive } from '../support/live-client.ts';
 import { newcomer } from '../support/newcomer.ts';
+import { png } from '../support/pixel.ts';
 import { startService, type RunningService } from '../support/service.ts';
 
 const { api } = await everyRoute();
 /** Those that name something by its id; what only an ADMIN may call tells the others nothing anyway. */
 const naming = api.filter(({ path, access }) => path.includes('{') && access.kind !== 'public' && access.kind !== 'admin');
-const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
 const word = 'Zanzibar';
 
 describe('whoever has nothing to do with a survey', () => {

@@ -9,10 +9,10 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { adminClient, createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { newcomer } from '../support/newcomer.ts';
+import { png } from '../support/pixel.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
-const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
 const zip = Buffer.concat([Buffer.from('PK\u0003\u0004\u0014\0\0\0\0\0', 'latin1'), Buffer.alloc(40), Buffer.from('PK\u0005\u0006', 'latin1'), Buffer.alloc(18)]);
 const mib = 1024 * 1024;
 

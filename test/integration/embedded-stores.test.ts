@@ -14,8 +14,8 @@ import { z } from 'zod';
 import { createLog } from '../../src/log.ts';
 import { identityOf } from '../../src/stores/embedded/host/process-identity.ts';
 import { startEmbeddedStores, StartError, type EmbeddedStores, type StoreName } from '../../src/stores/embedded/stores.ts';
+import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
-import { temporaryDataDir } from '../support/stores.ts';
 
 const storeNames = ['redis', 'redisJobs', 'postgres', 'clickhouse'] as const;
 const directories: string[] = [];

@@ -1,8 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { temporaryDataDir } from './data-dir.ts';
 
 export interface RunningService {
   /** `http://127.0.0.1:PORT` */
@@ -83,12 +82,6 @@ export async function runToExit({ env = {}, dataDir }: ServiceOptions): Promise<
   const output = collect(child);
   const code = await new Promise<number | null>((resolve) => child.once('close', (exit) => resolve(exit)));
   return { code, said: output.printed() + output.logs() };
-}
-
-export function temporaryDataDir(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'survey-service-'));
-  chmodSync(folder, 0o711);
-  return folder;
 }
 
 /** The environment without settings of the service, so that a test says all of them itself. */

@@ -1,9 +1,8 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { after } from 'node:test';
 import { createLog } from '../../src/log.ts';
 import { startEmbeddedStores } from '../../src/stores/embedded/stores.ts';
+import { temporaryDataDir } from './data-dir.ts';
 
 export interface SharedStores {
   redisUrl: string;
@@ -64,9 +63,3 @@ export async function startStoreSet(): Promise<SharedStores & { environment: Rec
   return { ...urls, environment, stop };
 }
 
-/** A fresh directory that PostgreSQL's own user can enter when the tests run as root. */
-export function temporaryDataDir(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'survey-stores-'));
-  chmodSync(dir, 0o711);
-  return dir;
-}

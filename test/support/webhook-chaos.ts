@@ -4,8 +4,9 @@ import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
 import { adminClient, createClient, type Client } from './client.ts';
+import { temporaryDataDir } from './data-dir.ts';
 import { eventually } from './eventually.ts';
-import { startService, temporaryDataDir, type RunningService } from './service.ts';
+import { startService, type RunningService } from './service.ts';
 import { startReceiver } from './webhook-receiver.ts';
 
 export interface WebhookChaosOptions {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { inspectContent } from '../../src/stores/uploads/media-type.ts';
+import { png } from '../support/pixel.ts';
 
 async function typeOf(bytes: Buffer, declared = 'application/octet-stream', taken: readonly string[] | undefined = ['*/*', 'application/*', 'image/*', 'text/*', 'audio/*', 'video/*', 'font/*']): Promise<string> {
   async function* pieces(): AsyncGenerator<Uint8Array> {
@@ -29,7 +30,6 @@ function zip(name: string, packed: Buffer, { size, isSizeBehind = false }: { siz
   return Buffer.concat([head, Buffer.from(name), packed, Buffer.from('PK\u0007\u0008\0\0\0\0\0\0\0\0\0\0\0\0', 'latin1'), Buffer.from('PK\u0005\u0006', 'latin1'), Buffer.alloc(18)]);
 }
 
-const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
 const script = '<script>alert(document.cookie)</script>';
 
 describe('a file made to trick', () => {
