@@ -28,7 +28,8 @@ export function createOlderRow({ surveys, intake, factsOf, log }: OlderRowDeps) 
       return undefined;
     });
     if (!isOlder) return undefined;
-    log.error({ surveyId, revision: saved.revision, ...(known === closedRevision ? { wasDeleted: true } : { lost: known }) }, 'the database is older than the intake, as after a restore: the survey goes on as the database has it');
+    const lost = known === closedRevision ? { wasDeleted: true } : { lost: known };
+    log.error({ surveyId, revision: saved.revision, ...lost }, 'the database is older than the intake, as after a restore: the survey goes on as the database has it');
     return saved;
   };
 

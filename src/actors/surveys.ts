@@ -129,7 +129,9 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
       const { actor } = use(slot);
       actor.send({ type: 'TIME_CAME', nowMs: deps.now() });
       armTimer(slot, { id, status, startsAt, endsAt });
-      if (actor.getSnapshot().value === 'closed') void move(id, { type: 'TIME_CAME', nowMs: deps.now() }).catch((error: unknown) => deps.log.warn({ err: error, surveyId: id }, 'closing at the end time failed; the sweeper will'));
+      if (actor.getSnapshot().value !== 'closed') return;
+      const tellFailure = (error: unknown) => deps.log.warn({ err: error, surveyId: id }, 'closing at the end time failed; the sweeper will');
+      void move(id, { type: 'TIME_CAME', nowMs: deps.now() }).catch(tellFailure);
     }, Math.min(next - now, longestTimerMs));
     slot.timer.unref();
   };
@@ -209,12 +211,16 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
       const told = event.type === 'SET_STATUS' ? { ...event, isFull } : event;
       // A quota that is lowered to what there is has been reached; one that was reached before has been told of.
       const isFilledByEdit = event.type === 'TIME_CAME' && counts !== undefined && isFull && (current.responseQuota === null || counts.completed < current.responseQuota);
-      const result = moveSurvey(edited, isFilledByEdit ? [told, { type: 'QUOTA_FILLED' }] : [told], { nowMs, completed: (wasFilled ? undefined : counts?.completed) ?? edited.responseQuota ?? 0 });
+      const completed = (wasFilled ? undefined : counts?.completed) ?? edited.responseQuota ?? 0;
+      const result = moveSurvey(edited, isFilledByEdit ? [told, { type: 'QUOTA_FILLED' }] : [told], { nowMs, completed });
       if (!result.isChanged && edited === current) return undefined;
       if (result.isChanged && result.survey.status === 'CLOSED' && result.survey.closedReason !== 'MANUAL') closed.from = current.status;
       return { survey: result.survey, isWordingChanged: edited.title !== current.title || edited.description !== current.description, events: result.events };
     });
-    if (closed.from !== undefined) await deps.audit.record({ actor: null, action: 'survey.closed', objectKind: 'survey', objectId: surveyId, details: { status: { from: closed.from, to: saved.status }, reason: saved.closedReason } });
+    if (closed.from !== undefined) {
+      const details = { status: { from: closed.from, to: saved.status }, reason: saved.closedReason };
+      await deps.audit.record({ actor: null, action: 'survey.closed', objectKind: 'survey', objectId: surveyId, details });
+    }
     return saved;
   };
 

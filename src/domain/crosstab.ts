@@ -41,7 +41,8 @@ export function interpretCrosstab({ rows, ...table }: CountedTable & { rows: Dim
  */
 export function interpretTables(rows: Dimension, tables: readonly CountedTable[], asked: ComparisonAsked = {}) {
   // Deleted options are shown where anybody in the survey chose them: in all tables if in any, so that their rows stay the same under every filter.
-  const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || tables.some(({ rowTotals, chosen }) => (rowTotals.get(code) ?? 0) > 0 || chosen?.rows?.has(code)));
+  const isChosen = (code: number) => tables.some(({ rowTotals, chosen }) => (rowTotals.get(code) ?? 0) > 0 || chosen?.rows?.has(code));
+  const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || isChosen(code));
   const laid = tables.map((table) => layOut(categories, table));
   refuseTooManyCells(laid[0]?.rows.length ?? 0, laid.map((table) => table.columns.length));
   const isCompared = isComparable(laid, asked);
@@ -83,7 +84,9 @@ function refuseTooManyCells(rows: number, columnsByTable: readonly number[]): vo
 function isComparable(tables: readonly Laid[], { significance, correction }: ComparisonAsked): boolean {
   const compared = tables.map(({ rows, columns }) => ({ rows: rows.length, columns: columns.filter(({ count }) => count > 0) }));
   const comparisons = sum(compared.map(({ rows, columns }) => comparisonsIn(rows, columns.length)));
-  const names = Math.ceil(sum(compared.map(({ rows, columns }) => (comparisonsIn(rows, columns.length) * sum(columns.map(({ value }) => value.length))) / Math.max(1, columns.length))));
+  const namesIn = ({ rows, columns }: (typeof compared)[number]) =>
+    (comparisonsIn(rows, columns.length) * sum(columns.map(({ value }) => value.length))) / Math.max(1, columns.length);
+  const names = Math.ceil(sum(compared.map(namesIn)));
   const tooMuch =
     comparisons > comparisonsAtMost ? `the columns would take ${comparisons} comparisons; there can be ${comparisonsAtMost} at most`
     : names > namesAtMost ? `the names of the columns could take ${names} characters; there can be ${namesAtMost} at most`

@@ -66,7 +66,9 @@ export function changeQuestion(question: Question, input: z.output<typeof questi
   if (isRetyped) return hasAnswers ? { hasResponses: 'The question has answers and keeps its type' } : retype(question, input, newId);
   const type = registry[question.type];
   const findings: Finding[] = [];
-  const settings = input.settings === undefined ? { own: question.settings, rows: undefined } : readSettings(type, settingsOver(question.settings, input.settings), findings, question.rows.length > 0);
+  const settings = input.settings === undefined
+    ? { own: question.settings, rows: undefined }
+    : readSettings(type, settingsOver(question.settings, input.settings), findings, question.rows.length > 0);
   const options = input.options === undefined ? question.options : defineOptions(type, input.options, { existing: question.options, newId, findings });
   const rows = settings.rows === undefined ? question.rows : mergeOptions(settings.rows, { existing: question.rows, newId, findings, path: 'settings.rows' });
   const scale = type.isOrdered && input.options !== undefined ? onScale(question, options, hasAnswers) : options;

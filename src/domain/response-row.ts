@@ -71,7 +71,8 @@ export function decodeResponse(line: string): { head: ResponseHead; row: AnswerR
   const cells: unknown = JSON.parse(line);
   if (!Array.isArray(cells) || cells.length < codesFrom) throw new Error('not a response row');
   const [surveyId, responseId, submittedAtMs, version, isDeleted, surveyVersion, isComplete, completedAtMs, durationMs, language, respondent, metadata, numbers, texts] = cells;
-  if (typeof surveyId !== 'string' || typeof responseId !== 'string' || !isMoment(submittedAtMs) || !isMoment(completedAtMs) || !Number.isSafeInteger(version)) throw new Error('not a response row');
+  if (typeof surveyId !== 'string' || typeof responseId !== 'string' || !isMoment(submittedAtMs) || !isMoment(completedAtMs) || !Number.isSafeInteger(version))
+    throw new Error('not a response row');
   return {
     head: { surveyId, responseId, submittedAtMs, version, surveyVersion, isComplete: isComplete === 1, completedAtMs, durationMs, language, respondent, metadata },
     row: { codes: cells.slice(codesFrom), numbers, texts },

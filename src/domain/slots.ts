@@ -15,7 +15,8 @@ export const codePositionsAtMost = 1000;
 export function allocateSlots(question: Question, counts: SlotCounts): { slots: Slots; counts: SlotCounts } {
   const needed = registry[question.type].columns(question);
   const codes = extend(question.slots.codes, needed.codes, counts.codes);
-  if (codes.next > counts.codes && codes.next > codePositionsAtMost) throw validationProblem([{ path: '', message: tooWide(codes.next - counts.codes, codePositionsAtMost - counts.codes) }]);
+  if (codes.next > counts.codes && codes.next > codePositionsAtMost)
+    throw validationProblem([{ path: '', message: tooWide(codes.next - counts.codes, codePositionsAtMost - counts.codes) }]);
   const numbers = extend(question.slots.numbers, needed.numbers, counts.numbers);
   const texts = extend(question.slots.texts, needed.texts, counts.texts);
   return {

@@ -59,7 +59,9 @@ export function meaningful(question: Question, given: Suggestion): Suggestion | 
   const takesOptions = registry[question.type].optionSource !== 'none' && given.options !== undefined && given.options.length > 0;
   const values = new Set(present.map(({ value }) => value));
   const options = takesOptions ? given.options?.map(({ value, text }) => ({ value: value !== null && values.has(value) ? value : null, text })) : undefined;
-  const isSame = options === undefined || (options.length === present.length && present.every(({ value, text }, index) => options[index]?.value === value && options[index]?.text === text));
+  const isSame =
+    options === undefined ||
+    (options.length === present.length && present.every(({ value, text }, index) => options[index]?.value === value && options[index]?.text === text));
   if (isSame && given.text === question.text) return undefined;
   const { options: _, ...rest } = given;
   return isSame ? rest : { ...rest, options };

@@ -106,7 +106,8 @@ export function describeTranslation(survey: SurveyWithQuestions, translation: Tr
   const sources = sourceStrings(survey);
   const known = new Set(sources.map(({ key }) => key));
   const textOf = (key: string) => (known.has(key) ? translation.strings[key]?.text : undefined);
-  const present = <T extends object>(fields: T) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && (!Array.isArray(value) || value.length > 0)));
+  const isGiven = (value: unknown) => value !== undefined && (!Array.isArray(value) || value.length > 0);
+  const present = <T extends object>(fields: T) => Object.fromEntries(Object.entries(fields).filter(([, value]) => isGiven(value)));
   const listed = (items: readonly { id: string }[]) => items.flatMap(({ id }) => (textOf(id) === undefined ? [] : [{ id, text: textOf(id) }]));
   const questions = visibleQuestions(survey).map((question) => ({
     id: question.id,

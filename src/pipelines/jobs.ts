@@ -58,7 +58,8 @@ function startIngest({ stores, core, metrics, log, name }: JobsOptions, fanOut: 
 
 function startRelay(options: JobsOptions, fanOut: FanOut): (() => Promise<void>)[] {
   const exportJobs = startExports(options);
-  const outbox = createOutbox({ sql: options.stores.sql, handlers: { ...outboxHandlers(options, exportJobs), ...webhookHandlers(fanOut) }, log: options.log, metrics: options.metrics });
+  const handlers = { ...outboxHandlers(options, exportJobs), ...webhookHandlers(fanOut) };
+  const outbox = createOutbox({ sql: options.stores.sql, handlers, log: options.log, metrics: options.metrics });
   outbox.start();
   const webhooks = startWebhooks({ ...options, ...options.stores, now: options.core.now, newId: () => newId() });
   const ai = startAi(options);
@@ -122,7 +123,10 @@ function tasks({ stores, core, log }: JobsOptions, outbox: Pick<Outbox, 'purge' 
     { name: 'remove uploads that nobody claimed', everyMs: 600_000, run: async () => void (await core.uploads.sweep()) },
     { name: 'forget sessions that are long over', everyMs: hourMs, run: async () => void (await createSessionStore(stores.sql).sweep()) },
     { name: 'remove what is left of surveys that were deleted long ago', everyMs: hourMs, run: async () => void (await createDeletedSurveys(stores.sql, log).removeOld(core.now(), stopping)) },
-    { name: 'remove wordings that nothing names', everyMs: 6 * hourMs, run: createOldVersions({ ...stores, ...core, versions: createSurveyVersions(stores.sql), buried: createBuriedLetters(stores), log, stopping }) },
+    {
+      name: 'remove wordings that nothing names', everyMs: 6 * hourMs,
+      run: createOldVersions({ ...stores, ...core, versions: createSurveyVersions(stores.sql), buried: createBuriedLetters(stores), log, stopping }),
+    },
     { name: 'forget delivered events', everyMs: hourMs, run: () => outbox.purge() },
     { name: 'measure the outbox', everyMs: 5000, run: () => outbox.measure() },
   ];

@@ -36,7 +36,9 @@ export function createWaiting({ deliveries, webhook, now, newId }: WaitingDeps) 
 
   const read = async (): Promise<void> => {
     const due = await deliveries.due(webhook.id, { now: new Date(now()), held: [...held], most: rowsRead });
-    ready = webhook.isBatch ? await inBatches(due, held, { deliveries, webhook, now, newId }) : due.map((delivery) => ({ webhookId: delivery.id, deliveries: [delivery], isBatch: false }));
+    ready = webhook.isBatch
+      ? await inBatches(due, held, { deliveries, webhook, now, newId })
+      : due.map((delivery) => ({ webhookId: delivery.id, deliveries: [delivery], isBatch: false }));
     nextReady = 0;
     for (const message of ready) for (const { id } of message.deliveries) held.add(id);
   };

@@ -15,7 +15,9 @@ export const number: QuestionType = {
   settings: z
     .strictObject({ min: figure.optional(), max: figure.optional(), integer: z.boolean().default(false) })
     .refine(({ min, max }) => min === undefined || max === undefined || min <= max, { path: ['max'], message: 'must not be below min' })
-    .refine(({ min, max, integer }) => integer !== true || min === undefined || max === undefined || min > max || Math.ceil(min) <= max, { path: ['max'], message: 'leaves no whole number from min on' }),
+    .refine(({ min, max, integer }) => integer !== true || min === undefined || max === undefined || min > max || Math.ceil(min) <= max, {
+      path: ['max'], message: 'leaves no whole number from min on',
+    }),
   frozenSettings: [],
   columns: () => ({ codes: [''], numbers: [''], texts: [] }),
   read(question, answers, row, context) {

@@ -63,7 +63,10 @@ export const ranking: QuestionType = {
   },
   dimension(question, named) {
     if (named === undefined)
-      return { categories: optionCategories(question.options), source: { kind: 'first', items: question.options.map((option) => ({ slot: slotAt(question, key(option)), code: option.code })) } };
+      return {
+        categories: optionCategories(question.options),
+        source: { kind: 'first', items: question.options.map((option) => ({ slot: slotAt(question, key(option)), code: option.code })) },
+      };
     const item = question.options.find(({ id, value }) => id === named || value === named);
     if (!item) return 'has no such item';
     // As many ranks as items; those beyond the items still shown only where somebody gave them.

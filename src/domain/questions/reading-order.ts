@@ -25,7 +25,10 @@ const isPoint = (key: string): boolean => key !== '' && Number.isFinite(Number(k
 
 const rangesAtMost = 20;
 
-/** Points of a scale that are too many to be shown each, as at most twenty ranges of neighbours, `first–last`; anything else, such as options that are called by numbers, as it is. In reading order. */
+/**
+ * Points of a scale that are too many to be shown each, as at most twenty ranges of neighbours, `first–last`; anything else, such as options
+ * that are called by numbers, as it is. In reading order.
+ */
 export function inRanges<T>(named: readonly { value: string }[], entries: readonly [key: string, value: T][], atMost: number): [key: string, value: T | number][] {
   if (named.length > 0 || entries.length <= atMost || !entries.every(([key, value]) => isPoint(key) && typeof value === 'number')) return [...entries];
   const width = Math.ceil(entries.length / rangesAtMost);

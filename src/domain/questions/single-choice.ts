@@ -38,7 +38,10 @@ export const singleChoice: QuestionType = {
     const option = optionByCode(question, code);
     return option ? [{ optionId: option.id }] : [];
   },
-  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'codes', slot: slotAt(question), ...askedWhole(hasHidden(question.options) || otherCategories(question).some(({ isHidden }) => isHidden)) }] }),
+  countPlan: (question) => {
+    const isAnyHidden = hasHidden(question.options) || otherCategories(question).some(({ isHidden }) => isHidden);
+    return { base: [slotAt(question)], requests: [{ kind: 'codes', slot: slotAt(question), ...askedWhole(isAnyHidden) }] };
+  },
   statistic(question, results) {
     const counts = codesOf(results[0]);
     const isChosen = chosenIn(results[0]);

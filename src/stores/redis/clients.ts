@@ -28,7 +28,8 @@ export function createSharedRedis(url: string, log: Log): Redis {
 
 /** For reads that block and for subscriptions: waits for as long as it takes. */
 export function createWaitingRedis(url: string, log: Log): Redis {
-  return watched(new Redis(url, { maxRetriesPerRequest: null, connectTimeout: 2000, maxLoadingRetryTime, retryStrategy: (times) => Math.min(50 * times, 500), lazyConnect: true }), log, 'waiting');
+  const retryStrategy = (times: number) => Math.min(50 * times, 500);
+  return watched(new Redis(url, { maxRetriesPerRequest: null, connectTimeout: 2000, maxLoadingRetryTime, retryStrategy, lazyConnect: true }), log, 'waiting');
 }
 
 function watched(redis: Redis, log: Log, name: string): Redis {

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Log } from '../../log.ts';
 import { SettingsError } from '../../settings.ts';
 import { differenceFrom } from './configuration.ts';
-import { createShards } from './shards.ts';
+import { createShards, type Shard } from './shards.ts';
 import { createStream } from './stream.ts';
 
 /** How a server runs that keeps every submission whose acceptance it has confirmed. */
@@ -58,7 +58,10 @@ async function noteShards(redis: Redis, shards: number, log: Log): Promise<void>
 async function checkStreams(redis: Redis, shards: number, log: Log): Promise<void> {
   const { state } = createStream(redis);
   const { all } = createShards(shardsAtMost);
-  const beyond = await Promise.all(all.slice(shards).map(async (shard) => ({ shard, isThere: (await redis.exists(shard.stream)) === 1, isWaiting: (await state(shard)).oldestMs !== undefined })));
+  const look = async (shard: Shard) => ({
+    shard, isThere: (await redis.exists(shard.stream)) === 1, isWaiting: (await state(shard)).oldestMs !== undefined,
+  });
+  const beyond = await Promise.all(all.slice(shards).map(look));
   const left = beyond.findLast(({ isWaiting }) => isWaiting)?.shard;
   if (left)
     throw new SettingsError(

@@ -117,7 +117,10 @@ function codeStep(wanted: readonly CountedSlot[], bases: readonly (readonly numb
   const scans = [...codes.map(({ scan }) => scan), ...(bases.length > 0 ? [baseScan(bases, columnOf)] : [])];
   return {
     scans: scans.map((scan) => ({ ...scan, isOfWholeSurvey })),
-    collect: (rows) => ({ slotCounts: new Map(codes.flatMap(({ slots }, index) => [...collectCodes(slots, rows[index] ?? [])])), bases: collectBases(rows[codes.length] ?? [], bases.length) }),
+    collect: (rows) => ({
+      slotCounts: new Map(codes.flatMap(({ slots }, index) => [...collectCodes(slots, rows[index] ?? [])])),
+      bases: collectBases(rows[codes.length] ?? [], bases.length),
+    }),
   };
 }
 
