@@ -58,7 +58,7 @@ export const tagTexts: Readonly<Record<string, () => string>> = {
     'Deliveries carry `webhook-id`, `webhook-timestamp` and `webhook-signature` as Standard Webhooks has them, and are repeated with the same `webhook-id` until a 2xx reply (15 s at most). Redirects count as failures, 410 switches the endpoint ' +
     'off, and so do five days of failure. Private, loopback and special addresses are refused.',
   AI: () =>
-    'Needs a provider that is set up; everything else works without. Work that takes longer than 20 seconds, or waits for a provider’s limits, replies 202 with a `jobId`. Before a provider sees an answer, personal data is replaced by placeholders; EMAIL and FILE_UPLOAD answers ' +
+    'Needs a provider that is set up; everything else works without. Work that takes longer than 20 seconds, or waits for a provider’s limits, replies 202 with a `jobId`; a turn of a conversation comes in its own reply. Before a provider sees an answer, personal data is replaced by placeholders; EMAIL and FILE_UPLOAD answers ' +
     'are never sent.',
   Users: () => 'For an ADMIN: who can sign in, and with which role.',
   'API keys': () => 'Keys for programs, each with a role and, if wanted, its own requests a minute.',

@@ -31,6 +31,7 @@ const withinMs = 120_000;
 const turnsKept = 40;
 /** Of the routes that take a turn. */
 const toldText = [
+  `A turn comes in the reply to its message, not behind a 202: it may take ${withinMs / 60_000} minutes. Where the limits a minute leave no room within 15 seconds it is 503 AI_RATE_LIMITED with Retry-After.`,
   'With `Accept: text/event-stream` the turn is told while it is written, as server-sent events with status 200: `text` (`{"text"}`, the next words of `message`), `restart` (what was told so far is withdrawn:',
   'the AI provider is asked once more), and at the end `reply` with the usual body of the reply, or `error` with that of a refusal. What fails before the first word is refused with its status, as without.',
   'Who goes away loses nothing: the turn is taken all the same.',
