@@ -112,7 +112,8 @@ async function exchange<T>(provider: Provider, { task, calls }: { task: Task<T>;
   const question: Turn = { role: 'user', text: JSON.stringify(task.data) };
   const say = async (turns: readonly Turn[]) => {
     const call = await provider.complete({
-      model, system: task.system, turns, schemaName: task.name, schema, maxOutputTokens: task.maxOutputTokens + thinkingTokens(model), signal, ...(begin && { begin }), ...(reader && { wrote: reader.wrote }),
+      model, system: task.system, turns, schemaName: task.name, schema, maxOutputTokens: task.maxOutputTokens + thinkingTokens(model), signal,
+      ...(begin && { begin }), ...(reader && { wrote: reader.wrote }),
     });
     calls.push(call);
     heard?.(call.text);

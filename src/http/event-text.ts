@@ -4,7 +4,8 @@ import type { OpenBody } from './reply.ts';
 const heartbeatMs = 5000;
 
 /** One server-sent event; `text` is JSON, which has no line breaks. */
-export const eventText = ({ type, text, cursor }: { type: string; text: string; cursor?: string }): string => `${cursor === undefined ? '' : `id: ${cursor}\n`}event: ${type}\ndata: ${text}\n\n`;
+export const eventText = ({ type, text, cursor }: { type: string; text: string; cursor?: string }): string =>
+  `${cursor === undefined ? '' : `id: ${cursor}\n`}event: ${type}\ndata: ${text}\n\n`;
 
 /** A comment, of which clients take no notice. */
 export const signOfLife = ':\n\n';

@@ -91,13 +91,21 @@ async function serve(request: IncomingMessage, response: ServerResponse, state: 
   const text = fault && 'text' in fault ? fault.text : JSON.stringify(state.answer?.(call) ?? synthesise(call.schema));
   const ending = fault && 'refusal' in fault ? 'refusal' : fault && 'text' in fault ? fault.ending : undefined;
   if (!call.isStream) return send(response, 200, replyOf(call, text, ending ?? 'whole'));
-  await sendEvents(response, eventsOf(call, text, ending ?? 'whole'), { midway: state.midway, ...(fault && 'cut' in fault && { cut: fault.cut }), ...(fault && 'breakdown' in fault && { breakdown: breakdownOf(call) }) });
+  const fate = { midway: state.midway, ...(fault && 'cut' in fault && { cut: fault.cut }), ...(fault && 'breakdown' in fault && { breakdown: breakdownOf(call) }) };
+  await sendEvents(response, eventsOf(call, text, ending ?? 'whole'), fate);
 }
 
 const [jsonType, eventsType] = ['application/json', 'text/event-stream'];
 
-/** Each event leaves by itself; a cut, a breakdown and what is waited for come in the middle. */
-async function sendEvents(response: ServerResponse, events: readonly string[], { midway, cut: how, breakdown }: { midway: Promise<void> | undefined; cut?: unknown; breakdown?: string }): Promise<void> {
+/** What becomes of a stream in its middle. */
+interface Fate {
+  midway: Promise<void> | undefined;
+  cut?: unknown;
+  breakdown?: string;
+}
+
+/** Each event leaves by itself. */
+async function sendEvents(response: ServerResponse, events: readonly string[], { midway, cut: how, breakdown }: Fate): Promise<void> {
   response.writeHead(200, { 'content-type': `${eventsType}; charset=utf-8` });
   const half = Math.ceil(events.length / 2);
   for (const event of events.slice(0, half)) await written(response, event);

@@ -48,10 +48,12 @@ const chatForms = {
 };
 const streamed = { stream: z.literal(true), stream_options: z.strictObject({ include_usage: z.literal(true) }) };
 
+const wholeChat = typed<ChatCompletionCreateParamsNonStreaming>;
+const streamedChat = typed<ChatCompletionCreateParamsStreaming>;
 const chatRequests = {
-  openai: z.union([typed<ChatCompletionCreateParamsNonStreaming>(z.strictObject(chatForms.openai)), typed<ChatCompletionCreateParamsStreaming>(z.strictObject({ ...chatForms.openai, ...streamed }))]),
-  gemini: z.union([typed<ChatCompletionCreateParamsNonStreaming>(z.strictObject(chatForms.gemini)), typed<ChatCompletionCreateParamsStreaming>(z.strictObject({ ...chatForms.gemini, ...streamed }))]),
-  azure: z.union([typed<ChatCompletionCreateParamsNonStreaming>(z.strictObject(chatForms.azure)), typed<ChatCompletionCreateParamsStreaming>(z.strictObject({ ...chatForms.azure, ...streamed }))]),
+  openai: z.union([wholeChat(z.strictObject(chatForms.openai)), streamedChat(z.strictObject({ ...chatForms.openai, ...streamed }))]),
+  gemini: z.union([wholeChat(z.strictObject(chatForms.gemini)), streamedChat(z.strictObject({ ...chatForms.gemini, ...streamed }))]),
+  azure: z.union([wholeChat(z.strictObject(chatForms.azure)), streamedChat(z.strictObject({ ...chatForms.azure, ...streamed }))]),
 };
 
 const messageForm = {
