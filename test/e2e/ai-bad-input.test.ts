@@ -65,7 +65,7 @@ describe('bad input to AI', () => {
     for (const [path, body] of [['analyze', { analysisType: 'sentiment' }], ['translate', { languages: ['de'] }]] as const) {
       const { id } = await openSurvey(admin, ['good food']);
       ai.calls.length = 0;
-      ai.faults.push({ status: 429, headers: { 'retry-after': '2' } });
+      ai.faults.push({ status: 429, headers: { 'retry-after': '1' } });
       const asked = admin.call('POST', `/ai/surveys/${id}/${path}`, { body });
       await eventually(() => assert.equal(ai.calls.length, 1));
       await admin.put(`/surveys/${id}`, { aiEnabled: false });
