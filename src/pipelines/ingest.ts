@@ -33,7 +33,7 @@ const usualLeaseMs = 10_000;
  * At most one insert a shard in this time, unless a batch is full: an insert costs about as much as some thousands of rows, so a busy
  * shard gathers for longer than a quiet one.
  */
-const paceMs = (rows: number): number => (rows < 1000 ? 300 : 550);
+const paceMs = (rows: number): number => (rows < 1000 ? 300 : 450);
 const idleMs = 100;
 
 /**
