@@ -135,27 +135,6 @@ describe('a call that is made ready while an answer is being stored', () => {
     assert.deepEqual(begun, [0, 1, 2]);
   });
 
-  for (const areIndependent of [false, true])
-    it(`is ${areIndependent ? '' : 'not '}made ready beside a call that has no answer yet where calls are quick${areIndependent ? ' and independent' : ''}`, async () => {
-      const [ready, begun]: [number[], number[]] = [[], []];
-      const answers = [gate(), gate(), gate()];
-      const call = async (n: number, { begin, heard }: Flight) => {
-        ready.push(n);
-        await begin();
-        begun.push(n);
-        await answers[n]?.ended;
-        heard();
-      };
-      const all = eachInFlight(() => numbers(3), { atOnce: 1, delayMs: 0, areIndependent, signal }, { call, store: nothing, finish: nothing });
-      await turns();
-      assert.deepEqual([ready, begun], [[0], [0]], 'how long a call takes is not known before the first');
-      answers[0]?.end();
-      await turns();
-      assert.deepEqual([ready, begun], [areIndependent ? [0, 1, 2] : [0, 1], [0, 1]]);
-      for (const { end } of answers) end();
-      await all;
-    });
-
   it('does not begin where that fails, and is no failure of its own', async () => {
     const { all, ready, begun, failing, store } = scene(3, 1);
     failing.add(0);

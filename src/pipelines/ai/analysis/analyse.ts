@@ -69,7 +69,7 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Co
   const advance = createProgress(deps, job);
   await storeLeft(deps, analysis, known);
   const clearings: Promise<void>[] = [];
-  await eachInFlight((own) => ahead(readyBatches(deps, { job, survey, signal: own, advance }), batchesAtOnce), { atOnce: batchesAtOnce, delayMs: batchDelayMs, areIndependent: known === undefined, signal }, {
+  await eachInFlight((own) => ahead(readyBatches(deps, { job, survey, signal: own, advance }), batchesAtOnce), { atOnce: batchesAtOnce, delayMs: batchDelayMs, signal }, {
     async call(batch, flight) {
       // The next batch is told of the themes of this one, so it cannot be made ready sooner.
       const reply = await send(deps, { ...analysis, ...flight, ...(known && { heard: () => undefined }) }, { batch, known, clearings });

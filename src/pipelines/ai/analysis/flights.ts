@@ -6,13 +6,8 @@ export interface FlightRules {
   atOnce: number;
   /** From one beginning to the next; where one is under way at a time, from its answer. */
   delayMs: number;
-  /** No call needs to know what another gave. */
-  areIndependent?: boolean;
   signal: AbortSignal;
 }
-
-/** What is asked before a call holds for about so long: the call after one that takes less may be made ready beside it. */
-const quickMs = 80;
 
 export interface Flight {
   /** Ends the call. */
@@ -35,12 +30,11 @@ export interface FlightWork<T, Done> {
 
 /**
  * Works through items, some calls at a time: those that were begun and are not stored. While an answer is being looked at and stored the next
- * call is made ready, but does not begin; where calls are quick and independent it is made ready as soon as the one before it is out. After the first failure nothing begins, and the signal that the items were given is aborted: nobody takes what
+ * call is made ready, but does not begin. After the first failure nothing begins, and the signal that the items were given is aborted: nobody takes what
  * they would still find. What is under way, and paid for, goes on to its end and is finished, and then the failure is thrown.
  */
 export async function eachInFlight<T, Done>(items: (signal: AbortSignal) => AsyncIterable<T>, rules: FlightRules, work: FlightWork<T, Done>): Promise<void> {
-  const { atOnce, delayMs, areIndependent = false } = rules;
-  const mayBeEarly = areIndependent && delayMs === 0;
+  const { atOnce, delayMs } = rules;
   const run = startRun(rules);
   const unheard = createWorks(run.fail);
   const flights = createFlights(run, rules, work);
@@ -52,7 +46,7 @@ export async function eachInFlight<T, Done>(items: (signal: AbortSignal) => Asyn
       await flights.haveRoom();
       run.ending.throwIfAborted();
       unheard.add(new Promise((heard) => flights.begin(item, heard)));
-      while (unheard.count() >= atOnce + (mayBeEarly && flights.areQuick() ? 1 : 0)) await unheard.any();
+      if (unheard.count() >= atOnce) await unheard.any();
       run.ending.throwIfAborted();
     }
   } catch (error) {
@@ -111,18 +105,8 @@ function createFlights<T, Done>({ ending, fail }: Run, { atOnce, signal }: Fligh
     }).finally(end);
     await finish(done);
   };
-  let lastMs = Infinity;
-  const fly = async (item: T, tell: () => void): Promise<void> => {
-    const { begin: haveTurn, end } = turns();
-    let begunAt: number | undefined;
-    const begin = async (): Promise<void> => {
-      await haveTurn();
-      begunAt ??= performance.now();
-    };
-    const heard = (): void => {
-      if (begunAt !== undefined) lastMs = performance.now() - begunAt;
-      tell();
-    };
+  const fly = async (item: T, heard: () => void): Promise<void> => {
+    const { begin, end } = turns();
     try {
       const done = await call(item, { signal, begin, heard });
       // What was known without a call is stored in its turn too.
@@ -135,8 +119,6 @@ function createFlights<T, Done>({ ending, fail }: Run, { atOnce, signal }: Fligh
   };
   return {
     begin: (item: T, heard: () => void): void => calls.add(fly(item, heard).finally(heard)),
-    /** Whether the last call that was answered took little time. */
-    areQuick: (): boolean => lastMs < quickMs,
     /** Endings need less time than calls: where they do not, calls wait for them. */
     async haveRoom(): Promise<void> {
       while (endings.count() > atOnce) await endings.any();
