@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { encodeTombstone } from '../../src/domain/response-row.ts';
 import type { CountPlan, CountRequest, CountResult, Dimension, NumberScale, TextKey } from '../../src/domain/questions/contract.ts';
+import { wordsIn } from '../../src/domain/questions/words.ts';
 import { newId } from '../../src/ids.ts';
+import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { createTotalsStore, type SurveyCountQuery, type TotalsStore } from '../../src/stores/clickhouse/totals.ts';
 import { spelledWords } from '../support/spelled-words.ts';
 import { givenStart, openResponseDatabase, responseLine, type GivenResponse, type ResponseDatabase } from '../support/response-database.ts';
@@ -364,4 +366,34 @@ test('marks, apostrophes and joiners belong to their words, and equal words are 
     const counts = await keys([text], 'words');
     assert.deepEqual(new Map(counts.map(({ key, count: mentions }) => [key, mentions])), new Map([...wanted].sort(([one], [other]) => counts.findIndex(({ key }) => key === one) - counts.findIndex(({ key }) => key === other))), text);
   }
+});
+
+test('a text of any script among usual ones is understood as soon as it is there, in one question or several, and none is counted apart', async () => {
+  const usual = ['Größe, größe — “don’t” 42', 'Привет 漢字の漢字 👍 €5', 'plain words, plain texts'];
+  const unusual = ['हिन्दी Café'.normalize('NFD'), 'col·lecció 3️⃣ ❤️', 'İstanbul'];
+  const surveyId = newId();
+  const store = (texts: readonly string[]) => database.store(texts.map((text) => responseLine({ surveyId, codes: [1, 1], texts: [text, text] })), { codeColumns: 64 });
+  const wordsOf = async (store: TotalsStore, slots: readonly number[]) => {
+    const plans = slots.map((slot) => ({ questionId: `q${slot}`, plan: { base: [slot], requests: [{ kind: 'text', slot, presence: slot, by: 'words' }] } satisfies CountPlan }));
+    const { perQuestion } = await store.countSurvey({ surveyId, plans });
+    return [...perQuestion.values()].map(({ results: [result] }) => result?.kind === 'text' && Object.fromEntries(result.counts.map(({ key, count: mentions }) => [key, mentions])));
+  };
+  const wanted = (texts: readonly string[]) => {
+    const tally: Record<string, number> = {};
+    for (const word of texts.flatMap(wordsIn)) tally[word] = (tally[word] ?? 0) + 1;
+    return tally;
+  };
+  const reads: string[] = [];
+  const select: ClickHouse['select'] = (sql, options) => {
+    reads.push(sql);
+    return database.clickhouse.select(sql, options);
+  };
+  const counting = createTotalsStore({ clickhouse: { ...database.clickhouse, select } });
+  const readsForAny = () => reads.filter((sql) => sql.includes('{L}')).length;
+  await store(usual);
+  assert.deepEqual([await wordsOf(counting, [0]), readsForAny()], [[wanted(usual)], 0]);
+  await store(unusual);
+  assert.deepEqual([await wordsOf(counting, [0]), readsForAny()], [[wanted([...usual, ...unusual])], 1]);
+  const all = wanted([...usual, ...unusual]);
+  assert.deepEqual(await wordsOf(createTotalsStore({ clickhouse: database.clickhouse }), [0, 1]), [all, all]);
 });

@@ -56,7 +56,7 @@ function watched(isSmall: boolean) {
     merged += sql.split(' FINAL ').length - 1;
     return database.clickhouse.select(sql, options);
   };
-  return { totals: createTotalsStore({ clickhouse: { ...database.clickhouse, select }, sizes: { isSmall: async () => isSmall } }), readsOf: () => reads, mergedOf: () => merged };
+  return { totals: createTotalsStore({ clickhouse: { ...database.clickhouse, select }, sizes: { isSmall: async () => isSmall, isKnownSmall: () => isSmall, note: () => isSmall } }), readsOf: () => reads, mergedOf: () => merged };
 }
 
 const asked = plans.map((plan, index) => ({ questionId: `q${index}`, plan }));

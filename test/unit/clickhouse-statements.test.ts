@@ -61,7 +61,7 @@ test('arbitrary texts are refused as cursors with a validation error', () => {
 });
 
 test('only of words, which are cut off, are those that are left out counted: it takes all distinct keys at once', () => {
-  const statementOf = (by: TextKey) => textScan({ slot: 0, presence: 0, by }, (slot) => `c${slot}`).statement('responses WHERE true');
+  const statementOf = (by: TextKey) => textScan({ slot: 0, presence: 0, by }, (slot) => `c${slot}`, 'any').statement('responses WHERE true');
   for (const by of ['value', 'emailDomain', 'hour', 'mediaType'] as const) assert.doesNotMatch(statementOf(by), /OVER/, by);
   assert.match(statementOf('words'), /OVER/);
   assert.deepEqual(collectTexts([[0, 0, 'b', [2]], [0, 0, 'a', [2]]]), { kind: 'text', counts: [{ key: 'a', count: 2 }, { key: 'b', count: 2 }] });

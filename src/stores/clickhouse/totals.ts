@@ -43,6 +43,8 @@ const noRanges: ReadonlyMap<number, NumberRange | null> = new Map();
 export function createTotalsStore({ clickhouse, sizes = createSurveySizes(clickhouse), now }: { clickhouse: ClickHouse; sizes?: SurveySizes; /** In milliseconds. */ now?: () => number } & Placement) {
   const columns = createCodeColumns(clickhouse);
   const ranges = createRecentMap<ReadonlyMap<number, NumberRange | null>>(surveysKept);
+  /** Surveys in whose texts there was something unusual. */
+  const unusual = createRecentMap<true>(surveysKept);
   return {
     /** A whole survey, or some of its questions, from one state of the table. */
     async countSurvey({ surveyId, plans, filters, startDate, endDate, isComplete }: SurveyCountQuery): Promise<SurveyCounts> {
@@ -56,16 +58,21 @@ export function createTotalsStore({ clickhouse, sizes = createSurveySizes(clickh
         columns: ['is_complete', 'duration_ms', 'numbers', ...existingColumns(slots, columnOf)],
       };
       const counted = plans.map(({ plan }) => plan);
-      const isSmall = isWide(counted) && (await sizes.isSmall(surveyId, timeLeftMs()));
+      const isSmall = isWide(counted) ? await sizes.isSmall(surveyId, timeLeftMs()) : sizes.isKnownSmall(surveyId);
       const isNarrowed = [startDate, endDate, isComplete].some((bound) => bound !== undefined) || (filters ?? []).length > 0;
       const { planned, head } = await countAll(scope, counted, { columnOf, isSmall, isNarrowed });
+      if (!isNarrowed) sizes.note(surveyId, head.total);
       return { ...head, perQuestion: new Map(plans.map(({ questionId, plan }, index) => [questionId, { base: planned.bases[index] ?? 0, results: plan.requests.map(planned.resultOf) }])) };
     },
   };
 
-  /** Counts again where the bins of numbers prove to lie elsewhere than they did the last time, if at least half of the time is left. */
-  async function countAll(scope: ScanScope, plans: readonly CountPlan[], outlook: Omit<Outlook, 'ranges'>): Promise<{ planned: PlanResults; head: SurveyHead }> {
+  /**
+   * Counts again where words prove to need the reading of any, and where the bins of numbers prove to lie elsewhere than they did the last
+   * time, if at least half of the time is left.
+   */
+  async function countAll(scope: ScanScope, plans: readonly CountPlan[], given: Omit<Outlook, 'ranges' | 'reading'>): Promise<{ planned: PlanResults; head: SurveyHead }> {
     for (let attempt = 1; ; attempt += 1) {
+      const outlook = { ...given, reading: unusual.get(scope.surveyId) ? 'any' : 'usual' } as const;
       let { scans, collect, unmeasured } = scansOf(plans, { ...outlook, ranges: ranges.get(scope.surveyId) ?? noRanges });
       if (unmeasured.length > 0) {
         const { rows: [rows = []] } = await runScans(scope, [rangeScan(unmeasured, outlook)]);
@@ -75,7 +82,8 @@ export function createTotalsStore({ clickhouse, sizes = createSurveySizes(clickh
       const { rows: [headRows = [], ...planRows], wasContested } = await runScans(scope, [headScan, ...scans]);
       const planned = collect(planRows);
       remember(scope.surveyId, planned.ranges);
-      if (planned.areBinsRight || attempt === mostAttempts || scope.timeLeftMs() < countTimeoutMs / 2) return { planned, head: await headOf(scope, headRows, wasContested) };
+      if (!planned.areWordsRight) unusual.set(scope.surveyId, true);
+      else if (planned.areBinsRight || attempt >= mostAttempts || scope.timeLeftMs() < countTimeoutMs / 2) return { planned, head: await headOf(scope, headRows, wasContested) };
     }
   }
 

@@ -7,7 +7,7 @@ import type { NumberRequest } from './numbers.ts';
 import { numberStep } from './number-step.ts';
 import type { NumberRange } from './ranges.ts';
 import type { Scan, ScanRow } from './scans.ts';
-import { collectTexts, mostTextsTogether, textScan, textsScan, type TextCounts, type TextRequest } from './texts.ts';
+import { collectTexts, isMisread, mostTextsTogether, textScan, textsScan, type TextCounts, type TextRequest, type WordReading } from './texts.ts';
 import { unfoldedScan } from './unfolded.ts';
 
 export interface PlanResults {
@@ -18,6 +18,8 @@ export interface PlanResults {
   ranges: ReadonlyMap<number, NumberRange | null>;
   /** Whether bins lie where these ranges put them; if not, the counts are right and lie in others. */
   areBinsRight: boolean;
+  /** Whether the usual reading understood all words; if not, they have to be counted again. */
+  areWordsRight: boolean;
 }
 
 export interface PlanScans extends Step<PlanResults> {
@@ -40,6 +42,7 @@ export interface Outlook {
   isNarrowed: boolean;
   /** Of numbers, by position, as they were when they were last looked at. */
   ranges: ReadonlyMap<number, NumberRange | null>;
+  reading: WordReading;
 }
 
 /** All code positions that plans look at. */
@@ -48,7 +51,7 @@ export function planSlots({ base, requests }: CountPlan): number[] {
 }
 
 /** So many positions are planned as fast one by one as unfolded. */
-const fewPositions = 16;
+const fewPositions = 4;
 const fewTexts = 4;
 
 /** The scans that answer all plans together. */
@@ -66,20 +69,24 @@ export function scansOf(plans: readonly CountPlan[], outlook: Outlook): PlanScan
       const left = [...rows];
       const take = <Result>({ scans, collect }: Step<Result>): Result => collect(left.splice(0, scans.length));
       const { slotCounts, bases } = take(positions);
-      const counted = { slotCounts, wholeCounts: ofWholeSurvey && take(ofWholeSurvey).slotCounts, textCounts: take(texts) };
+      const wholeCounts = ofWholeSurvey && take(ofWholeSurvey).slotCounts;
+      const { textCounts, areWordsRight } = take(texts);
       const { moments, ranges, areBinsRight } = take(measured);
-      return { bases, resultOf: (request) => resultOf(request, { ...counted, moments }), ranges, areBinsRight };
+      return { bases, resultOf: (request) => resultOf(request, { slotCounts, wholeCounts, textCounts, moments }), ranges, areBinsRight, areWordsRight };
     },
   };
 }
 
 const isOfHidden = (request: CountRequest): boolean => (request.kind === 'codes' || request.kind === 'bits') && request.hasHidden === true;
 
+/** Of so many positions it is worth a question how many responses there are. */
+const manyPositions = 16;
+
 /** Whether plans hold so much that it matters how many responses there are. */
 export function isWide(plans: readonly CountPlan[]): boolean {
   const requests = plans.flatMap((plan) => plan.requests);
   const ofKind = (kind: CountRequest['kind']): number => requests.filter((request) => request.kind === kind).length;
-  return plans.reduce((sum, plan) => sum + new Set(planSlots(plan)).size, 0) > fewPositions || ofKind('text') > 1 || ofKind('number') > 1;
+  return plans.reduce((sum, plan) => sum + new Set(planSlots(plan)).size, 0) > manyPositions || ofKind('text') > 1 || ofKind('number') > 1;
 }
 
 interface PositionCounts {
@@ -89,7 +96,10 @@ interface PositionCounts {
 
 /** All codes that plans ask for, and how many answered each. */
 function positionStep(plans: readonly CountPlan[], outlook: Outlook): Step<PositionCounts> {
-  const counted = countedSlots(plans.flatMap((plan) => plan.requests));
+  const requests = plans.flatMap((plan) => plan.requests);
+  const singleBases = plans.flatMap(({ base: [slot, ...others] }) => (slot === undefined || others.length > 0 ? [] : [slot]));
+  // Of few responses one more position costs less than a scan of its own.
+  const counted = countedSlots(requests, outlook.isSmall ? singleBases : []);
   // A question of one position is answered wherever the position is counted as not 0: the codes say it already.
   const countedBases = plans.map(({ base: [slot, ...others] }) => (others.length === 0 && counted.some((candidate) => candidate.slot === slot) ? slot : undefined));
   const { scans, collect } = codeStep(counted, plans.flatMap(({ base }, index) => (countedBases[index] === undefined ? [base] : [])), outlook);
@@ -124,20 +134,23 @@ function codeStep(wanted: readonly CountedSlot[], bases: readonly (readonly numb
   };
 }
 
-function textStep(requests: readonly TextRequest[], { columnOf, isSmall }: Outlook): Step<Map<TextRequest, TextCounts>> {
+function textStep(requests: readonly TextRequest[], { columnOf, isSmall, reading }: Outlook): Step<{ textCounts: Map<TextRequest, TextCounts>; areWordsRight: boolean }> {
   const together = requests.length > (isSmall ? 1 : fewTexts) ? mostTextsTogether : 1;
   const groups = Array.from({ length: Math.ceil(requests.length / together) }, (_, index) => requests.slice(index * together, (index + 1) * together));
   return {
-    scans: groups.map((group) => (group.length === 1 && group[0] ? textScan(group[0], columnOf) : textsScan(group, columnOf))),
-    collect: (rows) => new Map(groups.flatMap((group, index) => group.map((request, place) => [request, collectTexts((rows[index] ?? []).filter(([at]) => at === place))]))),
+    scans: groups.map((group) => (group.length === 1 && group[0] ? textScan(group[0], columnOf, reading) : textsScan(group, columnOf, reading))),
+    collect(rows) {
+      const found = groups.flatMap((group, index) => group.map((request, place) => [request, (rows[index] ?? []).filter(([at]) => at === place)] as const));
+      return { textCounts: new Map(found.map(([request, counts]) => [request, collectTexts(counts)])), areWordsRight: reading === 'any' || !found.some(([request, counts]) => isMisread(request, counts)) };
+    },
   };
 }
 
-/** Every position once; one that is wanted both ways is counted by code, which says the bits too. */
-function countedSlots(requests: readonly CountRequest[]): CountedSlot[] {
+/** Every position once; one that is wanted both ways is counted by code, which says the bits too. `others`: counted as codes, where not asked for. */
+function countedSlots(requests: readonly CountRequest[], others: readonly number[] = []): CountedSlot[] {
   const bits = requests.flatMap((request) => (request.kind === 'bits' ? request.slots : []));
   const codes = requests.flatMap((request) => (request.kind === 'codes' ? [request.slot] : []));
-  return [...new Map([...bits.map((slot) => [slot, true] as const), ...codes.map((slot) => [slot, false] as const)])].map(([slot, isBits]) => ({ slot, isBits }));
+  return [...new Map([...others.map((slot) => [slot, false] as const), ...bits.map((slot) => [slot, true] as const), ...codes.map((slot) => [slot, false] as const)])].map(([slot, isBits]) => ({ slot, isBits }));
 }
 
 interface Counted {

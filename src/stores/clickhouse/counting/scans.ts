@@ -100,7 +100,7 @@ async function runOnce(scope: ScanScope, scans: readonly Scan[], contested: Cont
   if (contested.kind !== 'all')
     statements.push(`SELECT toUInt16(${evidencePart}), toUInt64(0), toUInt64(0), '', ${asFigures} FROM (${evidenceStatement(scope.clickhouse, scope.surveyId)})`);
   const found = await scope.clickhouse.select<[part: number, place: number, code: number, label: string, figures: (number | null)[]]>(
-    `SELECT * FROM (${statements.join(' UNION ALL ')})`,
+    statements.join(' UNION ALL '),
     { timeoutMs: scope.timeLeftMs(), settings: { ...neverCompiled, ...inOneState } },
   );
   const rows: ScanRow[][] = scans.map(() => []);

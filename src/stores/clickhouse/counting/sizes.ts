@@ -10,16 +10,27 @@ const keptMs = 60_000;
 /** About how many rows surveys have: what is cheap to plan or cheap to run follows from it, never what is counted. */
 export function createSurveySizes(clickhouse: ClickHouse, now: () => number = () => performance.now()) {
   const known = createRecentMap<{ isSmall: boolean; askedAtMs: number }>(surveysKept);
+  const lastOf = (surveyId: string): boolean | undefined => {
+    const last = known.get(surveyId);
+    return last && now() - last.askedAtMs < keptMs ? last.isSmall : undefined;
+  };
+  const note = (surveyId: string, rows: number): boolean => {
+    const isSmall = rows <= fewRows;
+    known.set(surveyId, { isSmall, askedAtMs: now() });
+    return isSmall;
+  };
   return {
     /** The projection answers it; asked once a minute at most. */
     async isSmall(surveyId: string, timeoutMs: number): Promise<boolean> {
-      const last = known.get(surveyId);
-      if (last && now() - last.askedAtMs < keptMs) return last.isSmall;
+      const last = lastOf(surveyId);
+      if (last !== undefined) return last;
       const [row] = await clickhouse.select<[number]>(`SELECT count() FROM ${clickhouse.table('responses')} WHERE survey_id = ${uuid(surveyId)}`, { timeoutMs });
-      const isSmall = (row?.[0] ?? 0) <= fewRows;
-      known.set(surveyId, { isSmall, askedAtMs: now() });
-      return isSmall;
+      return note(surveyId, row?.[0] ?? 0);
     },
+    /** Without asking: false where it is not known. */
+    isKnownSmall: (surveyId: string): boolean => lastOf(surveyId) ?? false,
+    /** A survey was counted, and had so many. */
+    note,
   };
 }
 
