@@ -95,14 +95,14 @@ export function makePlan(deps: PlanDeps, request: SubmissionRequest, held: HeldS
 
 /** The plan of a submission that is written as most are and can be accepted; undefined: it is to be read and planned like any other. */
 export function planUsual(deps: PlanDeps, { bytes, surveyToken }: UnreadSubmission, held: HeldSurvey, newId: () => string): Plan | undefined {
-  if (tokenProblem({ surveyToken, submission: undefined }, held) || intakeProblem(held, deps.now())) return undefined;
-  const row = held.readUsual(bytes);
-  return row && encodePlan(deps, { submission: answersAlone, held, responseId: newId(), continued: { seen: null } }, [], row);
+  if (intakeProblem(held, deps.now())) return undefined;
+  const usual = held.readUsual(bytes);
+  if (!usual || tokenProblem({ surveyToken, submission: usual.submission }, held) || isNamed(usual.submission, held)) return undefined;
+  return encodePlan(deps, { submission: usual.submission, held, responseId: newId(), continued: { seen: null } }, [], usual.row);
 }
 
-const answersAlone: Submission = {
-  answers: undefined, isComplete: true, responseId: undefined, resumeToken: undefined, startedAtMs: undefined, respondent: undefined, metadata: undefined, language: undefined, surveyToken: undefined,
-};
+/** An anonymous survey takes nobody's name. */
+const isNamed = ({ respondent }: Submission, { survey }: HeldSurvey): boolean => survey.isAnonymous && respondent !== undefined;
 
 function unplanned(responseId: string, seen: number | null): Plan {
   return { problem: undefined, responseId, seen, isComplete: false, row: '', reply: '', state: '', uploadIds: [] };
@@ -192,9 +192,9 @@ interface AnswerInput {
 function planAnswers(deps: PlanDeps, input: AnswerInput, uploadIds: readonly string[], uploads: ReadonlyMap<string, KnownUpload>): Plan {
   const { request, submission, held, responseId, continued } = input;
   const checked = checkAnswers(held.compiled, submission.answers, { isComplete: submission.isComplete, uploads, previous: continued.kept?.row });
-  const isNamed = held.survey.isAnonymous && submission.respondent !== undefined;
-  if (checked.ok && !isNamed && request.findings.length === 0) return encodePlan(deps, input, uploadIds, checked.row);
-  const anonymity: Finding[] = isNamed ? [{ path: 'respondent', message: 'is not taken by an anonymous survey' }] : [];
+  const isNamedThere = isNamed(submission, held);
+  if (checked.ok && !isNamedThere && request.findings.length === 0) return encodePlan(deps, input, uploadIds, checked.row);
+  const anonymity: Finding[] = isNamedThere ? [{ path: 'respondent', message: 'is not taken by an anonymous survey' }] : [];
   const findings = [...request.findings, ...anonymity, ...(checked.ok ? [] : checked.findings)];
   return { problem: validationProblem(findings), responseId, seen: continued.seen, isComplete: submission.isComplete, row: '', reply: '', state: '', uploadIds };
 }

@@ -1,7 +1,7 @@
 import { createActor, type ActorRefFrom } from 'xstate';
 import { compileSurvey, type CompiledSurvey } from '../domain/answers.ts';
 import type { SurveyStatus, SurveyWithQuestions } from '../domain/survey.ts';
-import { createUsualReader, type UsualReader } from '../domain/usual-answers.ts';
+import { createUsualReader, type UsualReader } from '../domain/usual-submission.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Audit } from '../stores/postgres/audit.ts';

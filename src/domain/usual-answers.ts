@@ -13,6 +13,7 @@ interface KnownValue {
 
 interface UsualQuestion {
   item: CompiledQuestion;
+  writing: Writing;
   /** How each of its answers begins. */
   head: Comparable;
   /** What it is answered with where there are few values, found out when it is first answered. */
@@ -20,53 +21,48 @@ interface UsualQuestion {
   takesSeveral: boolean;
 }
 
-/** A body that is being read. */
-interface Text {
-  bytes: Buffer;
-  view: DataView;
-  /** Where the last answer must end. */
-  end: number;
+/** How a client writes JSON: most without white space, as JavaScript does; others with a space behind each comma and colon, as Python does. */
+export interface Writing {
+  comma: string;
+  colon: string;
 }
 
-const opening = comparable('{"answers":[');
-const [comma, bracket, brace] = [0x2c, 0x5d, 0x7d];
+/** A body that is being read. */
+export interface Text {
+  bytes: Buffer;
+  view: DataView;
+}
+
+const [space, comma, bracket, openBrace, brace] = [0x20, 0x2c, 0x5d, 0x7b, 0x7d];
 const elsewhere = -1;
 /** Of one question: looking through many would take longer than parsing. */
 const valuesAtMost = 30;
 const figures = Array.from({ length: 12 }, (_, figure) => figure);
-/** Holds fewer answers than a submission may have. */
-const longestBytes = 100_000;
 
 /**
- * A quicker way to the row of a whole submission: reads the bytes of a body that holds nothing but answers, written as nearly all clients
- * write them: without white space, in the survey's order, each with its question first. Undefined where the body is another, or
- * anything is wrong with it: parsing it and `checkAnswers` then find the same row or say what is wrong.
+ * A quicker way to the row of a whole submission: compares the bytes of its answers with what they are where they are written as nearly all
+ * clients write them: in the survey's order, each with its question first. Gives where they end; `elsewhere` where they are written otherwise,
+ * or anything is wrong with them: parsing them and `checkAnswers` then find the same row or say what is wrong.
  */
-export function createUsualReader(compiled: CompiledSurvey): UsualReader {
+export function createUsualAnswers(compiled: CompiledSurvey, writing: Writing) {
   let questions: readonly UsualQuestion[] | undefined;
-  return (bytes) => {
-    if (bytes.length > longestBytes) return undefined;
-    questions ??= compiled.visible.map(usualQuestion);
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    const text: Text = { bytes, view, end: bytes.length - 2 };
-    if (!isAt(opening, view, 0, bytes.length) || bytes[text.end] !== bracket || bytes[text.end + 1] !== brace) return undefined;
-    const row = startRow(compiled, undefined);
-    let at = opening.length;
+  return (text: Text, from: number, row: AnswerRow): number => {
+    questions ??= compiled.visible.map((item) => usualQuestion(item, writing));
+    let at = from;
     for (const question of questions) {
-      if (isAt(question.head, view, at, text.end)) {
+      if (isAt(question.head, text.view, at)) {
         at = readQuestion(compiled, question, { text, at }, row);
-        if (at === elsewhere) return undefined;
-      } else if (question.item.question.isRequired) return undefined;
+        if (at === elsewhere) return elsewhere;
+      } else if (question.item.question.isRequired) return elsewhere;
     }
-    return at === text.end ? row : undefined;
+    return at;
   };
 }
 
-function usualQuestion(item: CompiledQuestion): UsualQuestion {
-  return { item, head: comparable(`{"questionId":${JSON.stringify(item.question.id)},`), values: undefined, takesSeveral: false };
+function usualQuestion(item: CompiledQuestion, writing: Writing): UsualQuestion {
+  const head = comparable(`{"questionId"${writing.colon}${JSON.stringify(item.question.id)}${writing.comma}`);
+  return { item, writing, head, values: undefined, takesSeveral: false };
 }
-
-export type UsualReader = (bytes: Buffer) => AnswerRow | undefined;
 
 interface Place {
   text: Text;
@@ -83,15 +79,16 @@ function readQuestion(compiled: CompiledSurvey, question: UsualQuestion, place: 
   return next(text, at + question.head.length + known.written.length);
 }
 
-function valueAt(values: readonly KnownValue[], { view, end }: Text, at: number): KnownValue | undefined {
-  for (const value of values) if (isAt(value.written, view, at, end)) return value;
+function valueAt(values: readonly KnownValue[], { view }: Text, at: number): KnownValue | undefined {
+  for (const value of values) if (isAt(value.written, view, at)) return value;
   return undefined;
 }
 
-/** Where the answer after one that ends here begins; the end behind the last. */
-function next({ bytes, end }: Text, at: number): number {
-  if (at === end) return end;
-  return bytes[at] === comma && at + 1 < end ? at + 1 : elsewhere;
+/** Where the answer after one that ends here begins; here where the list ends. */
+function next({ bytes }: Text, at: number): number {
+  if (bytes[at] !== comma) return bytes[at] === bracket ? at : elsewhere;
+  const following = bytes[at + 1] === space ? at + 2 : at + 1;
+  return bytes[following] === openBrace ? following : elsewhere;
 }
 
 /** As `checkAnswers` reads them, answer by answer. */
@@ -105,12 +102,12 @@ function readOneByOne({ item, head, values = [] }: UsualQuestion, { text, at }: 
     if (!answer) return elsewhere;
     answers.push({ index: answers.length, answer });
     from = next(text, to);
-  } while (from !== elsewhere && isAt(head, text.view, from, text.end));
+  } while (from !== elsewhere && isAt(head, text.view, from));
   return from !== elsewhere && isTaken(item, answers, row) ? from : elsewhere;
 }
 
 /** A text without anything that JSON writes in another way. */
-const plainText = /^"textValue":"([^"\\\u0000-\u001f\ufffd]*)"\}$/;
+const plainText = /^"textValue": ?"([^"\\\u0000-\u001f\ufffd]*)"\}$/;
 
 /** What an answer holds beside its question, up to the first brace. What is no UTF-8 has become U+FFFD, and only by its number could a sign be written that no text may hold. */
 function answerIn({ question }: CompiledQuestion, text: string): GivenAnswer | undefined {
@@ -136,9 +133,9 @@ const noUploads: ReadContext['uploads'] = new Map();
 
 /** Tries every option and the first figures: those count that come to one code and nothing else. */
 function valuesOf(compiled: CompiledSurvey, question: UsualQuestion): KnownValue[] {
-  const { item } = question;
+  const { item, writing: { colon } } = question;
   const { id, options } = item.question;
-  const texts = [...options.slice(0, valuesAtMost).map((option) => `"optionId":${JSON.stringify(option.id)}}`), ...figures.map((figure) => `"numberValue":${figure}}`)];
+  const texts = [...options.slice(0, valuesAtMost).map((option) => `"optionId"${colon}${JSON.stringify(option.id)}}`), ...figures.map((figure) => `"numberValue"${colon}${figure}}`)];
   const values = texts.flatMap((text): KnownValue[] => {
     const answer = JSON.parse(`{"questionId":${JSON.stringify(id)},${text}`) as GivenAnswer;
     const row = startRow(compiled, undefined);

@@ -7,7 +7,8 @@ import { createSubmissions, type SubmissionsDeps } from '../../src/actors/submis
 import type { HeldSurvey } from '../../src/actors/surveys.ts';
 import { compileSurvey } from '../../src/domain/answers.ts';
 import { decodeResponse } from '../../src/domain/response-row.ts';
-import { createUsualReader } from '../../src/domain/usual-answers.ts';
+import type { SurveyWithQuestions } from '../../src/domain/survey.ts';
+import { createUsualReader } from '../../src/domain/usual-submission.ts';
 import { unavailable } from '../../src/errors.ts';
 import { readSubmissionCall } from '../../src/http/routes/submit.ts';
 import type { Appendix, AppendResult } from '../../src/stores/redis/appendix.ts';
@@ -252,14 +253,14 @@ describe('submissions to a survey that is held back', () => {
 describe('a submission as most are', () => {
   const never = (): never => assert.fail('not to be asked');
   const { survey, question } = withQuestion(blankSurvey(), { type: 'NPS', text: 'Score' });
-  const heldAs = (revision: number, isRequired = false): HeldSurvey => {
-    const compiled = compileSurvey({ ...survey, revision, questions: [{ ...question, isRequired }] });
+  const heldAs = (revision: number, settings: Partial<SurveyWithQuestions> = {}): HeldSurvey => {
+    const compiled = compileSurvey({ ...survey, ...settings, revision, questions: [question] });
     return { ...held, survey: compiled.survey, compiled, readUsual: createUsualReader(compiled) };
   };
 
   /** Submits a body; `meets` are what the intake says of each attempt, upon which the survey is `changed`. */
-  async function submit(answers: object[], meets: AppendResult['code'][], changed = heldAs(2)) {
-    let [present, readings] = [heldAs(1), 0];
+  async function submit(answers: object[], meets: AppendResult['code'][], changed = heldAs(2), { begins = heldAs(1), beside = {} } = {}) {
+    let [present, readings] = [begins, 0];
     const appended: Appendix[] = [];
     const append = async (appendix: Appendix): Promise<AppendResult> => {
       const code = meets[appended.push(appendix) - 1] ?? 'ACCEPTED';
@@ -272,7 +273,7 @@ describe('a submission as most are', () => {
       submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => surveyId, onBackgroundError: never,
     });
     const call = { surveyId: survey.id, surveyToken: undefined, address: 'here' };
-    const bytes = Buffer.from(JSON.stringify({ answers }));
+    const bytes = Buffer.from(JSON.stringify({ answers, ...beside }));
     const read = (given: Buffer) => ((readings += 1), readSubmissionCall({ ...call, contentType: 'application/json', contentEncoding: undefined, idempotencyKey: undefined, bytes: given }));
     const coming = send({ ...call, bytes, read });
     // The bytes were only lent.
@@ -288,6 +289,24 @@ describe('a submission as most are', () => {
       const { outcome, appended, readings } = await submit(given, [code]);
       assert.deepEqual([outcome.kind, rowsOf(appended), readings], ['accepted', [{ revision: 1, codes: [8] }], code === 'ACCEPTED' ? 0 : 1]);
     }
+  });
+
+  it('is accepted without being parsed when it says more than its answers', async () => {
+    const beside = { startedAt: new Date(-5000).toISOString(), respondent: 'Anna', metadata: { source: 'post' }, language: 'DE', surveyToken: 'right' };
+    const begins = heldAs(1, { visibility: 'PRIVATE', accessToken: 'right' });
+    const { outcome, appended, readings } = await submit(given, [], begins, { begins, beside });
+    const { durationMs, respondent, metadata, language } = decodeResponse(appended[0]?.row ?? '').head;
+    assert.deepEqual([outcome.kind, durationMs, respondent, metadata, language, readings], ['accepted', 5000, 'Anna', { source: 'post' }, 'de', 0]);
+    const wrong = await submit(given, ['REFUSED'], begins, { begins, beside: { ...beside, surveyToken: 'wrong' } });
+    assert.ok(wrong.outcome.kind === 'refused');
+    assert.equal(wrong.outcome.problem.code, 'FORBIDDEN');
+  });
+
+  it('names nobody in an anonymous survey', async () => {
+    const begins = heldAs(1, { isAnonymous: true });
+    const { outcome } = await submit(given, ['REFUSED'], begins, { begins, beside: { respondent: 'Anna' } });
+    assert.ok(outcome.kind === 'refused');
+    assert.deepEqual(outcome.problem.details, [{ path: 'respondent', message: 'is not taken by an anonymous survey' }]);
   });
 
   it('is parsed where it is written otherwise, and told what is wrong with it', async () => {

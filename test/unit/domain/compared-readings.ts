@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { checkAnswers, compileSurvey } from '../../../src/domain/answers.ts';
-import type { AnswerRow, GivenAnswer } from '../../../src/domain/questions/contract.ts';
+import type { GivenAnswer } from '../../../src/domain/questions/contract.ts';
 import type { SurveyWithQuestions } from '../../../src/domain/survey.ts';
-import { createUsualReader } from '../../../src/domain/usual-answers.ts';
+import { createUsualReader, type UsualSubmission } from '../../../src/domain/usual-submission.ts';
 import { readSubmissionCall } from '../../../src/http/routes/submit.ts';
 import { fullSurvey, withQuestion } from '../../support/questions.ts';
 import { valid } from './valid-answers.ts';
@@ -12,10 +12,10 @@ import { valid } from './valid-answers.ts';
 export function compareReadings(bodies: number, seed = 20260115): { read: number; left: number } {
   let [read, left] = [0, 0];
   const compare = (bytes: Buffer) => {
-    const row = readUsual(bytes);
-    if (row) read += 1;
+    const found = readUsual(bytes);
+    if (found) read += 1;
     else left += 1;
-    if (row) assert.deepEqual(row, readGenerally(bytes), bytes.toString());
+    if (found) assert.deepEqual({ ...found, submission: { ...found.submission, answers: [] } }, readGenerally(bytes), bytes.toString());
   };
   fc.assert(fc.property(body, compare), { numRuns: bodies, seed });
   return { read, left };
@@ -34,14 +34,14 @@ export const survey = makeSurvey();
 export const compiled = compileSurvey(survey);
 export const readUsual = createUsualReader(compiled);
 
-/** The row of a body that is taken as it is and says nothing beside its answers. */
-export function readGenerally(bytes: Buffer): AnswerRow | undefined {
+/** A body that is taken as it is and not of a response that goes on; without the answers as they were given. */
+export function readGenerally(bytes: Buffer): UsualSubmission | undefined {
   const { submission, problem, findings } = readSubmissionCall({ surveyId: survey.id, contentType: 'application/json', contentEncoding: undefined, idempotencyKey: undefined, surveyToken: undefined, address: 'here', bytes });
   if (!submission || problem || findings.length > 0) return undefined;
-  const { answers, isComplete, ...others } = submission;
-  if (!isComplete || Object.values(others).some((value) => value !== undefined)) return undefined;
+  const { answers, isComplete, responseId, resumeToken } = submission;
+  if (!isComplete || responseId !== undefined || resumeToken !== undefined) return undefined;
   const checked = checkAnswers(compiled, answers, { isComplete, uploads: new Map() });
-  return checked.ok ? checked.row : undefined;
+  return checked.ok ? { submission: { ...submission, answers: [] }, row: checked.row } : undefined;
 }
 
 /** In most bodies the texts are as people write them: without braces, backslashes and signs that cannot be seen. */
@@ -51,7 +51,37 @@ const answered = fc.tuple(fc.nat(5), ...survey.questions.map((question) => fc.tu
     return said.map((value): GivenAnswer => ({ questionId: id, ...(value.textValue === undefined || wildness === 0 ? value : { textValue: value.textValue.replace(/[}\\\p{C}]/gu, '.') }) }));
   }),
 );
-const written = answered.map((answers) => JSON.stringify({ answers }));
+const word = fc.constantFrom('', 'post', 'Ü', 'say "so"', 'a\\b', 'x'.repeat(201), '],"answers":[', ',"answers":[]', '"answers": [', '\ufffd', '\ud800', '\0');
+/** What may stand beside the answers; most of it is right. */
+const fields = fc.oneof(
+  fc.constant({}),
+  fc.record(
+    {
+      isComplete: fc.constantFrom(true, true, true, false, null), startedAt: fc.constantFrom('2026-01-02T03:04:05.678Z', '2026-01-02T03:04+01:00', '2026-02-30T00:00:00Z', 'today'), respondent: word,
+      metadata: fc.oneof(fc.dictionary(fc.constantFrom('source', 'answers', '__proto__', 'é'), word, { maxKeys: 3 }), fc.constantFrom(null, { deep: { answers: [] } }, [])),
+      language: fc.constantFrom('de', 'DE-at', 'x'), surveyToken: word, responseId: fc.constant('0190b2f4-7c1e-7000-8000-000000000000'), answers: fc.constantFrom([], null), other: word,
+    },
+    { requiredKeys: [] },
+  ).filter((found) => Object.keys(found).length < 5),
+);
+const [asJavaScript, asPython] = [[',', ':'], [', ', ': ']] as const;
+
+/** JSON with these between items and behind names. */
+function writeJson(value: unknown, marks: readonly [comma: string, colon: string]): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const [comma, colon] = marks;
+  if (Array.isArray(value)) return `[${value.map((item) => writeJson(item, marks)).join(comma)}]`;
+  return `{${Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}${colon}${writeJson(item, marks)}`).join(comma)}}`;
+}
+
+export const asPythonWrites = (body: object): string => writeJson(body, asPython);
+
+/** With the other fields in front, behind or on both sides. */
+const written = fc.tuple(answered, fields, fc.nat(9), fc.constantFrom(asJavaScript, asPython)).map(([answers, beside, place, marks]) => {
+  const entries: [string, unknown][] = Object.entries(beside).filter(([name]) => name !== 'answers' || place > 7);
+  const parts = entries.toSpliced(place % (entries.length + 1), 0, ['answers', answers]);
+  return `{${parts.map(([name, value]) => `"${name}"${marks[1]}${writeJson(value, marks)}`).join(marks[0])}}`;
+});
 
 const pieces = fc.constantFrom(
   '', ' ', '\n', ',', '{', '}', '[', ']', '"', '\\', '\\u0000', '\\ud800', '\\n', '-', '.5', 'e3', '0', '1', '9', ':', 'null', '{}', '[]', 'é', '\u2028', '\ufffd', '"rank":1,', '"questionId":"a",', ',"isComplete":false', '"answers":[],', '}]}', ']}',

@@ -1,0 +1,110 @@
+import type { Finding } from '../errors.ts';
+import { startRow, type CompiledSurvey } from './answers.ts';
+import { comparable, isAt } from './comparable.ts';
+import type { AnswerRow } from './questions/contract.ts';
+import { readSubmission, type Submission } from './submission.ts';
+import { createUsualAnswers, type Text, type Writing } from './usual-answers.ts';
+
+/** A whole submission that is in order. */
+export interface UsualSubmission {
+  /** What it says beside its answers. */
+  submission: Submission;
+  row: AnswerRow;
+}
+
+export type UsualReader = (bytes: Buffer) => UsualSubmission | undefined;
+
+const writings: readonly Writing[] = [{ comma: ',', colon: ':' }, { comma: ', ', colon: ': ' }];
+const [space, quote, comma, bracket, brace] = [0x20, 0x22, 0x2c, 0x5d, 0x7d];
+/** Holds fewer answers than a submission may have. */
+const longestBytes = 100_000;
+
+/**
+ * A quicker way to read a body: its answers, nearly all of it, are compared with what they may be, and only what stands before and behind them
+ * is parsed. Undefined where the body is written otherwise, is of a response that goes on, or anything is wrong with it: reading it as a whole
+ * then finds the same or says what is wrong.
+ */
+export function createUsualReader(compiled: CompiledSurvey): UsualReader {
+  const frames = writings.map((writing) => createFrame(compiled, writing));
+  return (bytes) => {
+    if (bytes.length > longestBytes) return undefined;
+    const text: Text = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) };
+    for (const frame of frames) if (isAt(frame.opening, text.view, 0)) return readAround(compiled, frame, text, 0);
+    for (const frame of frames) {
+      const before = bytes.indexOf(frame.inside);
+      if (before > 0) return readAround(compiled, frame, text, before);
+    }
+    return undefined;
+  };
+}
+
+/** What stands around answers. */
+function createFrame(compiled: CompiledSurvey, writing: Writing) {
+  const { comma, colon } = writing;
+  return {
+    /** Where they come first. */
+    opening: comparable(`{"answers"${colon}[`),
+    /** Where they come behind something else. No text within JSON can hold this, since a quote in it is written with a backslash. */
+    inside: Buffer.from(`${comma}"answers"${colon}[`),
+    readAnswers: createUsualAnswers(compiled, writing),
+  };
+}
+
+type Frame = ReturnType<typeof createFrame>;
+
+/** `before`: the bytes in front of the answers' field. */
+function readAround(compiled: CompiledSurvey, { opening, inside, readAnswers }: Frame, text: Text, before: number): UsualSubmission | undefined {
+  const { bytes } = text;
+  const row = startRow(compiled, undefined);
+  const end = readAnswers(text, before === 0 ? opening.length : before + inside.length, row);
+  if (bytes[end] !== bracket) return undefined;
+  const fields = fieldsAround(bytes, before, end + 1);
+  const submission = fields === noFields ? answersAlone : fields && usualFields(fields);
+  return submission && { submission, row };
+}
+
+type Fields = Record<string, unknown>;
+
+const noFields: Fields = {};
+
+/** Each side is an object by itself where the answers are a field of the body, not of something in it. */
+function fieldsAround(bytes: Buffer, before: number, behind: number): Fields | undefined {
+  const first = before === 0 ? noFields : isAnyAt(bytes, 1) ? fieldsIn(`${bytes.toString('utf8', 0, before)}}`) : undefined;
+  const others = first && fieldsBehind(bytes, behind);
+  if (!others || first === noFields) return others;
+  // To copy takes as long as to parse.
+  return others === noFields ? first : { ...first, ...others };
+}
+
+function fieldsBehind(bytes: Buffer, at: number): Fields | undefined {
+  if (bytes[at] === brace && at + 1 === bytes.length) return noFields;
+  return bytes[at] === comma && isAnyAt(bytes, at + 1) ? fieldsIn(`{${bytes.toString('utf8', at + 1)}`) : undefined;
+}
+
+/** Whether a field begins there: an object without any would be one as well. */
+const isAnyAt = (bytes: Buffer, at: number): boolean => bytes[bytes[at] === space ? at + 1 : at] === quote;
+
+/** What is no UTF-8 has become U+FFFD, and only by its number could a sign be written that no text may hold. */
+function fieldsIn(object: string): Fields | undefined {
+  if (object.includes('\ufffd') || object.includes('\\u')) return undefined;
+  try {
+    const fields: unknown = JSON.parse(object);
+    return typeof fields === 'object' && fields !== null && !Array.isArray(fields) ? (fields as Fields) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined where a field is wrong, or says that the response goes on or went on before. */
+function usualFields(fields: Fields): Submission | undefined {
+  if ('answers' in fields) return undefined;
+  fields['answers'] = [];
+  const findings: Finding[] = [];
+  const submission = readSubmission(fields, findings);
+  if (!submission || findings.length > 0 || !submission.isComplete || submission.responseId !== undefined || submission.resumeToken !== undefined) return undefined;
+  return submission;
+}
+
+const answersAlone: Submission = {
+  answers: [], isComplete: true, responseId: undefined, resumeToken: undefined, startedAtMs: undefined, respondent: undefined, metadata: undefined, language: undefined, surveyToken: undefined,
+};
