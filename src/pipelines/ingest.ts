@@ -2,7 +2,7 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Shard } from '../stores/redis/shards.ts';
 import { UnknownEntry, type Manifest, type Ownership, type Stream, type StreamEntry } from '../stores/redis/stream.ts';
-import { describe, linesOf } from './ingest/batch.ts';
+import { describe, linesOf, surveysOf } from './ingest/batch.ts';
 import { Fenced, keepHold, type Hold } from './ingest/hold.ts';
 import { createBatchReader, type BatchReader } from './ingest/reader.ts';
 import { createStoring, type BatchSink } from './ingest/storing.ts';
@@ -105,7 +105,10 @@ export function createIngest(deps: IngestDeps) {
 
   /** Stores, tells, acknowledges. Returns the new position. */
   const settle = async ({ owner, hold, tail, manifest, entries }: HeldShard & { manifest: Manifest; entries: readonly StreamEntry[] }): Promise<string> => {
-    if (manifest.rows > 0) await store({ owner, hold, manifest, lines: linesOf(entries) });
+    if (manifest.rows > 0) {
+      await store({ owner, hold, manifest, lines: linesOf(entries) });
+      if (!(await deps.stream.stored(owner, manifest, surveysOf(entries)))) throw new Fenced('the shard was lost');
+    }
     await persist('telling others of a batch', hold, () => deps.beforeAck(entries));
     tail.add(entries);
     if (!(await deps.stream.end(owner, manifest, tail.keepFrom(deps.now())))) throw new Fenced('the shard was lost');

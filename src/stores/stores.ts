@@ -30,6 +30,7 @@ import { createPaidReplies } from './redis/paid-replies.ts';
 import { watchPressure } from './redis/pressure.ts';
 import { createRightsNews } from './redis/rights-news.ts';
 import { createShards } from './redis/shards.ts';
+import { createStoredMarks } from './redis/stored-marks.ts';
 import { createStream } from './redis/stream.ts';
 import { createDiskStorage } from './uploads/disk.ts';
 
@@ -91,6 +92,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     findings: createFindings({ rows: createAiFindingRows(sql), table: createFindingTable({ clickhouse, ...placement }), newId: () => newId() }),
     paidReplies: createPaidReplies(sharedRedis),
     live: createLiveStream(liveRedis),
+    storedMarks: createStoredMarks(liveRedis, shards),
     messages,
     liveNews: createLiveNews(messages),
     rightsNews: createRightsNews(messages),

@@ -3,7 +3,8 @@ import { after, before, describe, it, mock } from 'node:test';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
-import type { Shard } from '../../src/stores/redis/shards.ts';
+import { storedMarkKey, type Shard } from '../../src/stores/redis/shards.ts';
+import { createStoredMarks } from '../../src/stores/redis/stored-marks.ts';
 import { createStream, type Stream } from '../../src/stores/redis/stream.ts';
 import { sharedStores } from '../support/stores.ts';
 
@@ -45,6 +46,20 @@ describe('the stream of a shard', () => {
     // The second time as a connection does that broke before the reply.
     for (let time = 0; time < 2; time += 1) await stream.end(owner, { to: ids[1], entries: 2 }, ids[1]);
     assert.deepEqual(await stream.state(shard), { length: 2, lag: 1, oldestMs: Number(ids[2]?.split('-')[0]) });
+  });
+
+  it('marks the surveys of a batch that was stored, for as long as its owner has the shard', async () => {
+    const shard = freshShard();
+    const [first, second] = [newId(), newId()];
+    const marks = createStoredMarks(redis, { all: [shard], of: () => shard });
+    const owner = await stream.lease(shard, 'me', 10_000);
+    assert.ok(owner);
+    assert.equal(await stream.stored(owner, { to: '7-0' }, [first, second]), true);
+    assert.equal(await stream.stored(owner, { to: '8-0' }, [second]), true);
+    assert.equal(await stream.stored(owner, { to: '9-0' }, []), true);
+    assert.equal(await stream.stored({ ...owner, fence: owner.fence + 1 }, { to: '9-0' }, [first]), false);
+    assert.deepEqual([await marks.of(first), await marks.of(second), await marks.of(newId())], ['7-0', '8-0', undefined]);
+    assert.ok((await redis.ttl(storedMarkKey(shard, first))) > 3500);
   });
 
   it('is worked off also while the memory is full, since nothing else would make room', async () => {

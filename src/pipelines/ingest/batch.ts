@@ -28,6 +28,9 @@ export function linesOf(entries: readonly StreamEntry[]): Buffer {
   return Buffer.concat(parts);
 }
 
+/** The surveys of all rows, once each. */
+export const surveysOf = (entries: readonly StreamEntry[]): string[] => [...new Set(entries.flatMap(({ surveyIds }) => surveyIds))];
+
 /** Cuts behind the n-th line; the line feed between the two goes. */
 export function cutLines(lines: Buffer, n: number): [Buffer, Buffer] {
   let at = -1;

@@ -21,6 +21,8 @@ export function createShards(count: number) {
 export type Shards = ReturnType<typeof createShards>;
 
 export const surveyKey = (shard: Shard, surveyId: string): string => `${shard.prefix}survey:${surveyId}`;
+/** Names the last batch in which responses of a survey were stored. */
+export const storedMarkKey = (shard: Shard, surveyId: string): string => `${shard.prefix}stored:${surveyId}`;
 /** One name space for all shards: an id must not be used in two surveys, since a response is found by its id alone. */
 export const responseKey = (responseId: string): string => `response:${responseId}`;
 /** What was saved of an open response, with the version that it is: `2:{…}`. */

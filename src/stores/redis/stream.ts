@@ -100,6 +100,8 @@ export function createStream(plain: Redis) {
       return manifest;
     },
     begin: (owner: Ownership, manifest: Manifest): Promise<boolean> => settle(owner, 'begin', JSON.stringify(manifest)),
+    /** Marks the surveys of a batch that can be read from now on, so that what was counted before is not taken for what there is. */
+    stored: (owner: Ownership, { to }: Pick<Manifest, 'to'>, surveyIds: readonly string[]): Promise<boolean> => settle(owner, 'stored', to, surveyIds.join(',')),
     end: (owner: Ownership, manifest: Pick<Manifest, 'to' | 'entries'>, keepFrom: string): Promise<boolean> => settle(owner, 'end', manifest.to, keepFrom, String(manifest.entries)),
     bury: (owner: Ownership, mark: string, reason: string, rows: Buffer): Promise<boolean> => settle(owner, 'bury', mark, reason, rows),
     release: (owner: Ownership): Promise<boolean> => settle(owner, 'release'),

@@ -1,6 +1,7 @@
 -- Writes only a shard's present owner may make. KEYS[1] the owner's key. ARGV: prefix, name, fence, what, …
 --   'begin', manifest          : notes the batch before it is inserted
 --   'bury', mark, reason, rows : keeps rows that cannot be stored; once a mark
+--   'stored', last id, surveys : the batch is in the response store; marks its surveys (ids, joined by commas)
 --   'end', last id, keep from, entries : the batch is stored and told; trims what is older than `keep from`
 --   'release'                  : gives the shard up
 -- Returns 1, or 0 when another process owns the shard by now.
@@ -15,6 +16,9 @@ elseif what == 'bury' then
   if redis.call('SET', prefix .. 'buried:' .. ARGV[5], '1', 'NX', 'EX', 864000) then
     redis.call('XADD', prefix .. 'dead', '*', 'reason', ARGV[6], 'rows', ARGV[7])
   end
+elseif what == 'stored' then
+  -- For an hour: what is counted is kept only for surveys that have a mark.
+  for surveyId in string.gmatch(ARGV[6], '[^,]+') do redis.call('SET', prefix .. 'stored:' .. surveyId, ARGV[5], 'EX', 3600) end
 elseif what == 'end' then
   -- Sent again after a broken connection it counts once.
   if redis.call('SET', prefix .. 'acked', ARGV[5], 'GET') ~= ARGV[5] then redis.call('INCRBY', prefix .. 'acked-entries', ARGV[7]) end
