@@ -13,6 +13,7 @@ import { startReceiver as startTimedReceiver, type Receiver as TimedReceiver } f
 import { machineLine, option } from './support/machine.ts';
 import { cpuSeconds } from './support/processor-time.ts';
 import { startBenchService, type BenchService } from './support/service.ts';
+import { middle } from './support/timing.ts';
 
 /**
  * Deliveries a second and a second of processor time, from rows in Postgres to the receiver and back into the log, beside a loop of bare `fetch` calls with as many at once
@@ -167,9 +168,6 @@ async function until(isSo: () => Promise<boolean>, everyMs: number): Promise<voi
   }
 }
 
-function middle(values: readonly number[]): number {
-  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
-}
 
 async function startReceiver() {
   const child: ChildProcess = fork(fileURLToPath(new URL('./support/webhook-receiver.js', import.meta.url)));

@@ -1,5 +1,6 @@
 import type { Client } from '../../test/support/client.ts';
 import { postBytes, runLoad, type LoadResult } from './load.ts';
+import { middle } from './timing.ts';
 
 export interface Slowing {
   /** Submissions a second with no file being made, and while one is. */
@@ -77,8 +78,4 @@ function keepMaking(client: Client, surveyId: string, format: string) {
       await done;
     },
   };
-}
-
-function middle(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

@@ -7,5 +7,9 @@ export async function medianMs(work: () => Promise<unknown>, runs = 7): Promise<
     await work();
     times.push(performance.now() - startedAt);
   }
-  return times.sort((one, other) => one - other)[Math.floor(runs / 2)] ?? Number.NaN;
+  return middle(times);
+}
+
+export function middle(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
