@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { assetPath } from '../assets.ts';
 import { newId } from '../ids.ts';
-import { createKeptCounts } from '../stores/kept-counts.ts';
 import { handOverAiJobs } from '../stores/postgres/ai.ts';
 import { createSuggestionStore } from '../stores/postgres/ai-suggestions.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
@@ -99,7 +98,7 @@ function endpointRoutes({ settings, stores, core, jobs, secrets, log }: HttpOpti
 
 function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limits: Limits): Route[] {
   const { surveys, responses } = stores;
-  const { totals, crosstab } = createKeptCounts({ totals: stores.totals, crosstab: stores.crosstab, marks: stores.storedMarks });
+  const { totals, crosstab } = stores.keptCounts;
   const { actors, currentSurvey, reading, responseCount, now } = core;
   const id = () => newId();
   return [

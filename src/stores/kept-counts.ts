@@ -10,6 +10,8 @@ export interface KeptCountsDeps {
   totals: TotalsStore;
   crosstab: CrosstabStore;
   marks: Pick<StoredMarks, 'of'>;
+  /** Whether a server may be asked that does not have yet what another has stored. */
+  areServersApart: boolean;
   /** In milliseconds. */
   now?: () => number;
 }
@@ -17,8 +19,8 @@ export interface KeptCountsDeps {
 const resultsKept = 300;
 /** Greater ones are rare, and would take much memory. */
 const mostFigures = 3000;
-/** However long nothing is stored by us: somebody may put rows back by hand. */
-const longestMs = 10_000;
+/** However long nothing is stored by us: somebody may put rows back by hand, and of several servers one may come later. */
+const longestMs = { ofOneServer: 10_000, ofSeveral: 1000 };
 
 interface Kept<Counts> {
   mark: string;
@@ -30,7 +32,8 @@ interface Kept<Counts> {
  * The same counts as those of the stores behind it. Who asks again what was counted since the survey's last batch gets what was counted
  * then, and who asks while it is counted waits for that: many who watch one survey cost one count a batch.
  */
-export function createKeptCounts({ totals, crosstab, marks, now = () => performance.now() }: KeptCountsDeps) {
+export function createKeptCounts({ totals, crosstab, marks, areServersApart, now = () => performance.now() }: KeptCountsDeps) {
+  const keptMs = areServersApart ? longestMs.ofSeveral : longestMs.ofOneServer;
   const keep = <Query extends { surveyId: string }, Counts>(count: (query: Query) => Promise<Counts>, { dimensionsOf, figuresOf }: Shape<Query, Counts>) => {
     const known = createRecentMap<Kept<Counts>>(resultsKept);
     return async (query: Query): Promise<Counts> => {
@@ -42,7 +45,7 @@ export function createKeptCounts({ totals, crosstab, marks, now = () => performa
       // A query names all categories: of thousands of long ones its text would take more than the counts.
       const key = createHash('sha256').update(JSON.stringify(query)).digest('base64');
       const last = known.get(key);
-      if (last?.mark === mark && now() - last.countedAtMs < longestMs) return last.counts;
+      if (last?.mark === mark && now() - last.countedAtMs < keptMs) return last.counts;
       const entry: Kept<Counts> = { mark, countedAtMs: now(), counts: count(query) };
       known.set(key, entry);
       const forget = (): void => {

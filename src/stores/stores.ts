@@ -11,6 +11,7 @@ import { createTotalsStore } from './clickhouse/totals.ts';
 import { createExportFiles } from './files.ts';
 import { firstContact } from './first-contact.ts';
 import { createFindings } from './findings.ts';
+import { createKeptCounts } from './kept-counts.ts';
 import { createAiFindingRows } from './postgres/ai-findings.ts';
 import { createPostgres } from './postgres/client.ts';
 import { createExportStore } from './postgres/exports.ts';
@@ -70,6 +71,8 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   const placement = settings.clickhouseCluster === undefined ? {} : { cluster: settings.clickhouseCluster };
   await Promise.all([migratePostgres(sql, log), migrateClickHouse(clickhouse, placement)]);
   const shards = createShards(settings.intakeShards);
+  const [totals, crosstab] = [createTotalsStore({ clickhouse, ...placement }), createCrosstabStore({ clickhouse, ...placement })];
+  const areServersApart = placement.cluster !== undefined || urls.clickhouse.length > 1;
   const pressure = watchPressure(streamRedis, metrics.intakeFilled);
   const messages = createMessages({ sender: sharedRedis, listener: listeningRedis, log });
   // The SDK takes a while to load, and most installations never need it.
@@ -87,12 +90,11 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     intake: createIntake({ redis: intakeRedis, shards, metrics, hasRoom: pressure.hasRoom }),
     stream: createStream(streamRedis),
     responses: createResponseStore({ clickhouse, ...placement }),
-    totals: createTotalsStore({ clickhouse, ...placement }),
-    crosstab: createCrosstabStore({ clickhouse, ...placement }),
+    totals,
+    keptCounts: createKeptCounts({ totals, crosstab, marks: createStoredMarks(liveRedis, shards), areServersApart }),
     findings: createFindings({ rows: createAiFindingRows(sql), table: createFindingTable({ clickhouse, ...placement }), newId: () => newId() }),
     paidReplies: createPaidReplies(sharedRedis),
     live: createLiveStream(liveRedis),
-    storedMarks: createStoredMarks(liveRedis, shards),
     messages,
     liveNews: createLiveNews(messages),
     rightsNews: createRightsNews(messages),

@@ -12,7 +12,7 @@ const code: Dimension = { categories: [], source: { kind: 'code', slot: 0 } };
 const finding: Dimension = { categories: [], source: { kind: 'finding', edition: 'e', questionId: null } };
 
 /** Counts that say how often they were counted, over a mark and a clock that a test moves. */
-function watched({ figures = 1 }: { figures?: number } = {}) {
+function watched({ figures = 1, areServersApart = false }: { figures?: number; areServersApart?: boolean } = {}) {
   const scene = { mark: 'a' as string | undefined, nowMs: 0, counted: 0, fails: false };
   const countSurvey = async (): Promise<SurveyCounts> => {
     scene.counted += 1;
@@ -23,7 +23,7 @@ function watched({ figures = 1 }: { figures?: number } = {}) {
   const table: CrosstabCounts = { cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0 };
   const countBanner = async (): Promise<CrosstabCounts[]> => [{ ...table, total: (scene.counted += 1) }];
   const crosstab: CrosstabStore = { countBanner, countCrosstab: () => assert.fail(), hasMetadataKey: () => assert.fail() };
-  const kept = createKeptCounts({ totals: { countSurvey }, crosstab, marks: { of: async () => scene.mark }, now: () => scene.nowMs });
+  const kept = createKeptCounts({ totals: { countSurvey }, crosstab, marks: { of: async () => scene.mark }, areServersApart, now: () => scene.nowMs });
   const ask = async (asked: Partial<SurveyCountQuery> = {}): Promise<number> => (await kept.totals.countSurvey({ ...query, ...asked })).total;
   const cross = async (asked: Partial<BannerQuery> = {}): Promise<number> => (await kept.crosstab.countBanner({ surveyId, rows: code, columns: [code], ...asked }))[0]?.total ?? 0;
   return { scene, ask, cross };
@@ -70,6 +70,10 @@ describe('counts that are kept', () => {
     await assert.rejects(ask(), /away/);
     scene.fails = false;
     assert.equal(await ask(), 4);
+    const apart = watched({ areServersApart: true });
+    await apart.ask();
+    apart.scene.nowMs = 1000;
+    assert.equal(await apart.ask(), 2, 'sooner where another server may have less');
     const many = watched({ figures: 3001 });
     assert.deepEqual([await many.ask(), await many.ask()], [1, 2]);
   });
