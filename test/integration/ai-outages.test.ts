@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { unavailable } from '../../src/errors.ts';
+import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { createAiNotes } from '../../src/stores/postgres/ai-notes.ts';
 import { createAiStore } from '../../src/stores/postgres/ai.ts';
 import { answersOf, away, dataOf, openAnalysisScene, textsOf, type AnalysisScene } from '../support/analysis-scene.ts';
@@ -43,6 +45,23 @@ describe('an analysis during which the database restarts', () => {
     await run();
     assert.deepEqual([...missed].sort(), ['digests', 'dropErased', 'dropUnseen', 'seen', 'themeCounts', 'touch']);
     assert.deepEqual(ai.calls.slice(0, 2).flatMap(textsOf), answersOf(20));
+    assert.equal(await storedOf(id), 20);
+  });
+
+  it('goes on where ClickHouse was away for whatever is read of it, and reads no answer twice', async () => {
+    const missed = new Set<string>();
+    const awayOnceFor = (select: ClickHouse['select']): ClickHouse['select'] => async (sql, options) => {
+      const statement = sql.replace(/'[^']*'/g, '');
+      if (missed.has(statement)) return select(sql, options);
+      missed.add(statement);
+      throw unavailable('The response store cannot be reached', 2, away());
+    };
+    const { add, run, id } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, select: awayOnceFor });
+    ai.answer = (call) => ({ answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) });
+    await add(answersOf(20));
+    await run();
+    assert.ok(missed.size >= 4, `${missed.size} statements`);
+    assert.deepEqual(ai.calls.flatMap(textsOf), answersOf(20));
     assert.equal(await storedOf(id), 20);
   });
 

@@ -8,6 +8,8 @@ import type { Question, SurveyWithQuestions } from '../../src/domain/survey.ts';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { analyse, type AnalyseDeps } from '../../src/pipelines/ai/analysis/analyse.ts';
+import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { createResponseStore } from '../../src/stores/clickhouse/responses.ts';
 import { createAiStore, type AiStore, type SurveyJob } from '../../src/stores/postgres/ai.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
 import { createSharedRedis } from '../../src/stores/redis/clients.ts';
@@ -36,6 +38,8 @@ export interface AnalysedSurveyOptions {
   noted?: Promise<void>;
   /** In place of what the store does. */
   store?: Partial<AiStore>;
+  /** In place of what reads from ClickHouse. */
+  select?: (real: ClickHouse['select']) => ClickHouse['select'];
   /** In place of what keeps replies. */
   paid?: Partial<PaidReplies>;
 }
@@ -52,7 +56,7 @@ export async function openAnalysisScene() {
   const paid = createPaidReplies(redis);
 
   /** A survey with one open question; `asked` counts what the store is asked for, by name. */
-  const openSurvey = async ({ type, batchSize, batchesAtOnce = 1, anonymiseAll, kept, noted, store: replaced = {}, paid: replacedPaid = {} }: AnalysedSurveyOptions) => {
+  const openSurvey = async ({ type, batchSize, batchesAtOnce = 1, anonymiseAll, kept, noted, store: replaced = {}, select = (real) => real, paid: replacedPaid = {} }: AnalysedSurveyOptions) => {
     const survey = { ...blankSurvey(newId(), ownerId, Date.now()), title: 'Canteen' };
     await createSurveyStore(postgres.sql).create(survey);
     const question = { id: newId(), type: 'LONG_TEXT', text: 'What do you think?', isHidden: false, options: [], rows: [], settings: {}, slots: { codes: { '': 0 }, numbers: {}, texts: { '': 0 } } } as unknown as Question;
@@ -75,7 +79,7 @@ export async function openAnalysisScene() {
       await postgres.sql`INSERT INTO ai_jobs ${postgres.sql({ id: job.id, owner_id: ownerId, survey_id: survey.id, topic: job.topic, request: postgres.sql.json(job.request), status: 'RUNNING' })}`;
       asked.clear();
       ai.calls.length = 0;
-      const deps = { store, responses: responses.responses, batchSize, batchDelayMs: 0, batchesAtOnce, anonymiseAll, paid: { ...paid, ...replacedPaid }, newId: () => newId(), log: createLog('error') };
+      const deps = { store, responses: createResponseStore({ clickhouse: { ...responses.clickhouse, select: select(responses.clickhouse.select) } }), batchSize, batchDelayMs: 0, batchesAtOnce, anonymiseAll, paid: { ...paid, ...replacedPaid }, newId: () => newId(), log: createLog('error') };
       const { signal } = new AbortController();
       const conclusion = await analyse(deps, { job, type, survey: withQuestions, provider, signal }).catch(async (error: unknown) => {
         await real.fail(job, { code: 'INTERNAL_ERROR', message: 'failed' });

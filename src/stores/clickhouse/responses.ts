@@ -34,6 +34,9 @@ export interface ResponsePage {
   nextCursor: string | null;
 }
 
+type Persist = <T>(step: () => Promise<T>) => Promise<T>;
+
+const once: Persist = (step) => step();
 const countTimeoutMs = 30_000;
 /** A respondent waits for it. */
 const newestTimeoutMs = 5000;
@@ -96,9 +99,10 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       return { records, total, nextCursor: keys.length > limit && last ? encodeCursor(selection.surveyId, last) : null };
     },
 
-    /** Every response of the selection that is stored now, oldest first, in flat memory. */
-    async *stream(selection: Selection, { codeColumns }: { codeColumns?: number | undefined } = {}): AsyncGenerator<ResponseRecord> {
-      yield* walkRecords(clickhouse, { conditions: await conditionsFor(selection), columns: await columnsToRead(codeColumns) });
+    /** Every response of the selection that is stored now, oldest first, in flat memory. `persist` runs a step of the walk, again if it likes. */
+    async *stream(selection: Selection, { codeColumns, persist = once }: { codeColumns?: number | undefined; persist?: Persist } = {}): AsyncGenerator<ResponseRecord> {
+      const [conditions, read] = await persist(() => Promise.all([conditionsFor(selection), columnsToRead(codeColumns)]));
+      yield* walkRecords({ ...clickhouse, select: (sql, options) => persist(() => clickhouse.select(sql, options)) }, { conditions, columns: read });
     },
 
     /** Counts of several surveys; every survey asked for has an entry. */

@@ -37,7 +37,7 @@ const mostLookedUpText = 1_000_000;
 /** Walks all responses, in flat memory: what nothing is known of yet, in full batches. */
 export async function* freshBatches({ store, responses, batchSize }: FreshBatchesDeps, { job, survey, signal, advance }: Walk): AsyncGenerator<FreshBatch, void> {
   const read = openAnswerReader(survey);
-  const total = Math.max(1, (await responses.countOf([survey.id])).get(survey.id)?.total ?? 1);
+  const total = Math.max(1, (await pastOutages(() => responses.countOf([survey.id]))).get(survey.id)?.total ?? 1);
   const batches = createBatches<FreshAnswer>(batchSize);
   let [met, characters] = [0, 0];
   let waiting: OpenAnswer[] = [];
@@ -52,7 +52,7 @@ export async function* freshBatches({ store, responses, batchSize }: FreshBatche
       if (full) yield batchOf(full);
     }
   }
-  for await (const record of responses.stream({ surveyId: survey.id }, { codeColumns: survey.slotCounts.codes })) {
+  for await (const record of responses.stream({ surveyId: survey.id }, { codeColumns: survey.slotCounts.codes, persist: pastOutages })) {
     signal.throwIfAborted();
     met += 1;
     for (const answer of read(record)) {
