@@ -226,6 +226,19 @@ describe('the intake script', () => {
     assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 1 });
   });
 
+  it('names the survey of a row that only goes on with a response, so that all hear of it', async () => {
+    const [surveyId, other] = [await survey(), await survey()];
+    const responseId = newId();
+    const save = (seen: number) => intake.append(appendix(surveyId, { responseId, seen, digest: String(seen), isComplete: false, state: '{"kept":1}' }));
+    await save(0);
+    const before = await stream.newest(shards.of(surveyId));
+    assert.equal((await save(1)).code, 'ACCEPTED');
+    assert.equal((await save(1)).code, 'REPLAY');
+    assert.equal((await intake.append(appendix(other, { revision: 9 }))).code, 'STALE');
+    assert.deepEqual((await stream.readAfter(shards.of(surveyId), before, 10)).map(({ count, surveyIds }) => [count, surveyIds]), [[1, [surveyId]]]);
+    assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 0 });
+  });
+
   const replyOf = (responseId: string, isComplete = false) => JSON.stringify({ responseId, isComplete, submittedAt: '2026-11-21T10:00:00.123Z', ...(!isComplete && { resumeToken: 'r'.repeat(43) }) });
   const [first, second, third] = ['1'.repeat(43), '2'.repeat(43), '3'.repeat(43)];
 

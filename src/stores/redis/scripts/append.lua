@@ -25,7 +25,7 @@ for i = 1, tonumber(ARGV[5]) do
   local found = redis.call('HMGET', key, 'rev', 'quota', 'total', 'completed', 'filled', 'codes', 'held')
   surveys[i] = {
     id = ARGV[at], key = key, isKnown = found[1], isCurrent = found[1] == ARGV[at + 1], isHeld = isHeld(found[7]), quota = tonumber(found[2] or ''),
-    total = tonumber(found[3] or 0), completed = tonumber(found[4] or 0), isFilled = found[5] == '1', newTotal = 0, newCompleted = 0,
+    total = tonumber(found[3] or 0), completed = tonumber(found[4] or 0), isFilled = found[5] == '1', newRows = 0, newTotal = 0, newCompleted = 0,
     codes = tonumber(found[6] or 0),
   }
   at = at + 2
@@ -65,7 +65,7 @@ local function acceptGroup(survey, passed, n, i)
   local seats = survey.quota and math.max(0, survey.quota - survey.completed - survey.newCompleted)
   local accepted = seats and math.min(passed, seats) or passed
   if accepted > 0 then
-    survey.newTotal, survey.newCompleted = survey.newTotal + accepted, survey.newCompleted + accepted
+    survey.newRows, survey.newTotal, survey.newCompleted = survey.newRows + accepted, survey.newTotal + accepted, survey.newCompleted + accepted
     rows[#rows + 1] = accepted == n and ARGV[i + 3] or firstLines(ARGV[i + 3], accepted)
     rowCount = rowCount + accepted
     if survey.codes > codes then codes = survey.codes end
@@ -156,6 +156,7 @@ local function decide(survey, i)
   end
 
   local isFirst = seen == '' or seen == '0'
+  survey.newRows = survey.newRows + 1
   if isFirst then survey.newTotal = survey.newTotal + 1 end
   if isComplete then survey.newCompleted = survey.newCompleted + 1 end
   rows[#rows + 1] = ARGV[i + 3]
@@ -193,7 +194,8 @@ end
 local touched = {}
 for i = 1, #surveys do
   local survey = surveys[i]
-  if survey.newTotal > 0 or survey.newCompleted > 0 then
+  -- One that goes on with a response and leaves it open counts nowhere, and yet changes what there is.
+  if survey.newRows > 0 then
     redis.call('HINCRBY', survey.key, 'total', survey.newTotal)
     redis.call('HINCRBY', survey.key, 'completed', survey.newCompleted)
     touched[#touched + 1] = survey.id
