@@ -19,6 +19,8 @@ export interface KeptCountsDeps {
 const resultsKept = 300;
 /** Greater ones are rare, and would take much memory. */
 const mostFigures = 3000;
+/** A text of so many takes about as much memory again as a number: respondents can make words of thousands. */
+const charactersAFigure = 30;
 /** However long nothing is stored by us: somebody may put rows back by hand, and of several servers one may come later. */
 const longestMs = { ofOneServer: 10_000, ofSeveral: 1000 };
 
@@ -82,7 +84,9 @@ interface Shape<Query, Counts> {
 const figuresOfSurvey = ({ byDay, perQuestion }: SurveyCounts): number =>
   [...perQuestion.values()].reduce((sum, { results }) => sum + results.reduce((figures, result) => figures + figuresOfResult(result), 1), byDay.length);
 
-const figuresOfResult = (result: CountResult): number =>
-  result.kind === 'codes' ? result.counts.size : result.kind === 'number' ? result.moments.bins.length : result.counts.length;
+function figuresOfResult(result: CountResult): number {
+  if (result.kind === 'text') return result.counts.reduce((sum, { key }) => sum + 1 + Math.floor(key.length / charactersAFigure), 0);
+  return result.kind === 'codes' ? result.counts.size : result.kind === 'number' ? result.moments.bins.length : result.counts.length;
+}
 
 const figuresOfTable = ({ cells, rowTotals, columnTotals }: CrosstabCounts): number => cells.length + rowTotals.size + columnTotals.size;

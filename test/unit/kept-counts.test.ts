@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CrosstabCounts } from '../../src/domain/crosstab-counts.ts';
-import type { Dimension } from '../../src/domain/questions/contract.ts';
+import type { CountResult, Dimension } from '../../src/domain/questions/contract.ts';
 import type { BannerQuery, CrosstabStore } from '../../src/stores/clickhouse/crosstab.ts';
 import type { SurveyCountQuery, SurveyCounts } from '../../src/stores/clickhouse/totals.ts';
 import { createKeptCounts } from '../../src/stores/kept-counts.ts';
@@ -12,13 +12,13 @@ const code: Dimension = { categories: [], source: { kind: 'code', slot: 0 } };
 const finding: Dimension = { categories: [], source: { kind: 'finding', edition: 'e', questionId: null } };
 
 /** Counts that say how often they were counted, over a mark and a clock that a test moves. */
-function watched({ figures = 1, areServersApart = false }: { figures?: number; areServersApart?: boolean } = {}) {
+function watched({ figures = 1, result, areServersApart = false }: { figures?: number; result?: CountResult; areServersApart?: boolean } = {}) {
   const scene = { mark: 'a' as string | undefined, nowMs: 0, counted: 0, fails: false };
   const countSurvey = async (): Promise<SurveyCounts> => {
     scene.counted += 1;
     if (scene.fails) throw new Error('away');
     const counts = new Map(Array.from({ length: figures }, (_, at) => [at + 1, 1]));
-    return { total: scene.counted, complete: 0, durationAverageMs: null, lastSubmittedAt: null, byDay: [], perQuestion: new Map([['q', { base: 1, results: [{ kind: 'codes', counts }] }]]) };
+    return { total: scene.counted, complete: 0, durationAverageMs: null, lastSubmittedAt: null, byDay: [], perQuestion: new Map([['q', { base: 1, results: [result ?? { kind: 'codes', counts }] }]]) };
   };
   const table: CrosstabCounts = { cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0 };
   const countBanner = async (): Promise<CrosstabCounts[]> => [{ ...table, total: (scene.counted += 1) }];
@@ -76,5 +76,8 @@ describe('counts that are kept', () => {
     assert.equal(await apart.ask(), 2, 'sooner where another server may have less');
     const many = watched({ figures: 3001 });
     assert.deepEqual([await many.ask(), await many.ask()], [1, 2]);
+    const words = (length: number): CountResult => ({ kind: 'text', counts: Array.from({ length: 50 }, (_, at) => ({ key: `${at}`.padEnd(length, 'x'), count: 1 })) });
+    const [short, long] = [watched({ result: words(20) }), watched({ result: words(10_000) })];
+    assert.deepEqual([await short.ask(), await short.ask(), await long.ask(), await long.ask()], [1, 1, 1, 2], 'or few and long');
   });
 });
