@@ -101,4 +101,20 @@ describe('a response that is continued long after it was saved', () => {
     }
     assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 1);
   });
+
+  it('is counted as it is now, also while it stays open', async () => {
+    const { id, questions } = await createFullSurvey(admin);
+    const average = async () => (await admin.get(`/analytics/surveys/${id}/questions/${questions.NPS.id}`)).averageValue;
+    const save = async (numberValue: number, continued: object = {}) => {
+      const { status, body } = await admin.submit(id, { ...continued, isComplete: false, answers: [{ questionId: questions.NPS.id, numberValue }] });
+      assert.equal(status, 201, JSON.stringify(body));
+      // Waits until it is stored.
+      await admin.get(`/responses/${body.data.responseId}`);
+      return body.data;
+    };
+    const { responseId, resumeToken } = await save(3);
+    assert.equal(await average(), 3);
+    await save(9, { responseId, resumeToken });
+    assert.equal(await average(), 9);
+  });
 });
