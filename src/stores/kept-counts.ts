@@ -16,7 +16,7 @@ export interface KeptCountsDeps {
   now?: () => number;
 }
 
-const resultsKept = 300;
+const resultsKept = 100;
 /** Greater ones are rare, and would take much memory. */
 const mostFigures = 3000;
 /** A text of so many takes about as much memory again as a number: respondents can make words of thousands. */
