@@ -23,6 +23,8 @@ export interface AiDeps {
   redis: Redis;
   /** How long a call may wait for the provider's limits; without it as long as a request may. */
   patienceMs?: number;
+  /** See MeterDeps. */
+  isChangedSince?: MeterDeps['isChangedSince'];
   log: Log;
 }
 
@@ -34,7 +36,7 @@ const atOnce: MeterDeps['lasting'] = (step) => step();
 export const aiKeyContext = (name: ProviderName): string => `ai key of ${name}`;
 
 /** Everything that has to do with AI providers in one process. Without a key nothing here does anything but refuse. */
-export function createAi({ settings, stored, secrets, guard, sql, redis, patienceMs = requestPatienceMs, log }: AiDeps) {
+export function createAi({ settings, stored, secrets, guard, sql, redis, patienceMs = requestPatienceMs, isChangedSince, log }: AiDeps) {
   const find = async (name: ProviderName): Promise<FoundSettings | undefined> => {
     const own = settings.ai.providers[name];
     const row = await stored.find(name);
@@ -55,7 +57,7 @@ export function createAi({ settings, stored, secrets, guard, sql, redis, patienc
   const { isCacheEnabled, cacheTtlSeconds, callTimeoutMs, retryWaitsSeconds } = settings.ai;
   const kept = isCacheEnabled ? createKeptReplies({ redis, ttlSeconds: cacheTtlSeconds, log }) : undefined;
   const usage = createAiUsageStore(sql);
-  const meter = { budget: createProviderBudget(redis), usage, surveys: createAiSwitch(sql), patienceMs, lasting: patienceMs === Infinity ? pastOutages : atOnce, newId: () => newId(), log };
+  const meter = { budget: createProviderBudget(redis), usage, surveys: createAiSwitch(sql), patienceMs, lasting: patienceMs === Infinity ? pastOutages : atOnce, newId: () => newId(), log, ...(isChangedSince && { isChangedSince }) };
   return { find, fromEnvironment: (name: ProviderName) => settings.ai.providers[name], usage, providers: createProviders({ guard, find, kept, meter, callTimeoutMs, retryWaitsSeconds }) };
 }
 

@@ -22,6 +22,8 @@ export interface MeterDeps {
   budget: ProviderBudget;
   usage: Pick<AiUsageStore, 'record'>;
   surveys: AiSwitch;
+  /** Whether there was news of the survey since a moment of `performance.now()`. They may be lost: what was found out is not held on to for long anyway. */
+  isChangedSince?(surveyId: string, sinceMs: number): boolean;
   /** How long a call may wait for room; Infinity for jobs, which are delayed rather than failed. */
   patienceMs: number;
   /** Runs a step of the database, again where that was away for a moment and nobody waits with an open request. */
@@ -85,27 +87,39 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
   };
 }
 
-/** Resolves when the call has room, is allowed and has leave to begin. Where that leave was waited for the rest is asked again: room that the call still has it keeps. */
+/**
+ * Resolves when the call has room, is allowed and has leave to begin. Whether it is allowed is asked before it is near, the rest once it is. Where that leave was
+ * waited for, or the survey has changed meanwhile, it is asked again: room that the call still has it keeps.
+ */
 async function ready(id: string, request: CompletionRequest, metered: Metered, deps: MeterDeps): Promise<void> {
-  const { surveyId } = metered.purpose;
-  const isOn = async () => surveyId === undefined || deps.lasting(() => deps.surveys.isOn(surveyId));
-  for (let readyAt = -Infinity; performance.now() - readyAt > staysReadyMs; ) {
-    // Asked beside the limits, and once more where they had the call wait.
-    const before = isOn();
-    before.catch(() => undefined);
-    const hasWaited = await room(id, request, metered, deps);
-    if (!(await (hasWaited ? isOn() : before))) throw new Problem('AI_DISABLED');
+  const call = { id, tokens: inputTokensOf(request) + request.maxOutputTokens, signal: request.signal };
+  let look = lookAtSwitch(metered.purpose, deps);
+  await request.near?.();
+  for (let readyAt = -Infinity; performance.now() - readyAt > staysReadyMs || !look.holds(); ) {
+    if (!look.holds()) look = lookAtSwitch(metered.purpose, deps);
+    const hasWaited = await room(call, metered, deps);
+    if (hasWaited) look = lookAtSwitch(metered.purpose, deps);
+    if (!(await look.isOn)) throw new Problem('AI_DISABLED');
     readyAt = performance.now();
     await request.begin?.();
     request.signal.throwIfAborted();
   }
 }
 
+/** Asks whether AI is on for the survey; that holds for a moment, unless the survey is changed. */
+function lookAtSwitch({ surveyId }: Purpose, { surveys, isChangedSince, lasting }: MeterDeps): { isOn: Promise<boolean>; holds(): boolean } {
+  if (surveyId === undefined) return { isOn: Promise.resolve(true), holds: () => true };
+  const askedAt = performance.now();
+  let knownAt = Infinity;
+  const isOn = lasting(() => surveys.isOn(surveyId)).finally(() => (knownAt = performance.now()));
+  isOn.catch(() => undefined);
+  return { isOn, holds: () => performance.now() - knownAt <= staysReadyMs && !isChangedSince?.(surveyId, askedAt) };
+}
+
 /** Gives whether there was none at first. */
-async function room(id: string, request: CompletionRequest, { account, allowance, purpose: { isBulk = false, waits } }: Metered, { budget, patienceMs, log }: MeterDeps): Promise<boolean> {
-  const tokens = inputTokensOf(request) + request.maxOutputTokens;
+async function room({ id, tokens, signal }: { id: string; tokens: number; signal: AbortSignal }, { account, allowance, purpose: { isBulk = false, waits } }: Metered, { budget, patienceMs, log }: MeterDeps): Promise<boolean> {
   for (let [startedAt, hasWaited] = [performance.now(), false]; ; hasWaited = true) {
-    request.signal.throwIfAborted();
+    signal.throwIfAborted();
     const waitMs = await budget.take(account, { id, tokens, isBulk }, allowance).catch((error: unknown) => {
       log.warn({ err: error }, 'limits of an AI provider could not be asked; the call goes out');
       return 0;
@@ -116,7 +130,7 @@ async function room(id: string, request: CompletionRequest, { account, allowance
     // Waiting that cannot end well does not begin.
     if (waitMs > leftMs) throw new Problem('AI_RATE_LIMITED', 'The limit of calls to the AI provider is reached', { retryAfterSeconds: Math.ceil(waitMs / 1000) });
     waits?.(waitMs);
-    await pause(Math.min(waitMs, lookAgainAfterMs) * (1 + Math.random() / 10), undefined, { signal: request.signal });
+    await pause(Math.min(waitMs, lookAgainAfterMs) * (1 + Math.random() / 10), undefined, { signal });
   }
 }
 

@@ -23,6 +23,8 @@ export interface CompletionRequest {
   schema: JsonSchema;
   maxOutputTokens: number;
   signal: AbortSignal;
+  /** Resolves when the call is the next to go out: before, nothing is taken that others would have to do without. Rejects where it is not to go out. May be asked again. */
+  near?: () => Promise<void>;
   /** Resolves when the call may go out, for which it is made ready before; rejects where it is not to. May be asked again. */
   begin?: () => Promise<void>;
   /** Is told the text of the reply piece by piece while it is written; without it the reply comes at once. A call that fails may have told a part. */

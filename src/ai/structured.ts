@@ -34,7 +34,8 @@ export interface Asked<T> {
 
 export interface AskAhead {
   signal: AbortSignal;
-  /** See CompletionRequest. */
+  /** See CompletionRequest, as of `begin`. */
+  near?: CompletionRequest['near'];
   begin?: CompletionRequest['begin'];
   /** Takes each reply as it comes, before it is read. */
   heard?: (text: string) => void;
@@ -106,14 +107,14 @@ async function askAnew<T>(provider: Provider, task: Task<T>, ahead: AskAhead): P
 }
 
 /** Adds each call that was answered to `calls`. */
-async function exchange<T>(provider: Provider, { task, calls }: { task: Task<T>; calls: Completion[] }, { signal, begin, heard, reader }: AskAhead): Promise<{ value: T; text: string }> {
+async function exchange<T>(provider: Provider, { task, calls }: { task: Task<T>; calls: Completion[] }, { signal, near, begin, heard, reader }: AskAhead): Promise<{ value: T; text: string }> {
   const model = provider.models[task.tier];
   const schema = schemaOf(task.schema);
   const question: Turn = { role: 'user', text: JSON.stringify(task.data) };
   const say = async (turns: readonly Turn[]) => {
     const call = await provider.complete({
       model, system: task.system, turns, schemaName: task.name, schema, maxOutputTokens: task.maxOutputTokens + thinkingTokens(model), signal,
-      ...(begin && { begin }), ...(reader && { wrote: reader.wrote }),
+      ...(near && { near }), ...(begin && { begin }), ...(reader && { wrote: reader.wrote }),
     });
     calls.push(call);
     heard?.(call.text);

@@ -41,6 +41,8 @@ describe('analyses of open answers', () => {
     ai.faults.length = 0;
     ai.answer = judge;
     ai.delayMs = 0;
+    ai.faultOf = undefined;
+    ai.holdUntil = undefined;
   });
 
   const openSurvey = async () => {
@@ -132,6 +134,22 @@ describe('analyses of open answers', () => {
     const reply = await analyse(id, { analysisType: 'sentiment' });
     assert.deepEqual([reply.status, reply.body.code], [409, 'AI_DISABLED']);
     assert.equal(ai.calls.length, 0);
+  });
+
+  it('send nothing more once AI is switched off beside a quick call, although the next one was prepared by then', async () => {
+    const { id, answer } = await openSurvey();
+    for (let n = 0; n < 30; n += 1) await answer('good');
+    const read = () => admin.get(`/surveys/${id}`);
+    let off: Promise<unknown> | undefined;
+    ai.faultOf = () => {
+      // Long enough for the next one to be prepared, and before what it found out is old.
+      off ??= read().then(read).then(read).then(() => admin.put(`/surveys/${id}`, { aiEnabled: false })).then(read);
+      ai.holdUntil = off.then(() => undefined);
+      return undefined;
+    };
+    const reply = await analyse(id, { analysisType: 'sentiment' });
+    await off;
+    assert.deepEqual([reply.status, reply.body.code, ai.calls.length], [409, 'AI_DISABLED', 1]);
   });
 
   it('wait for a provider that is at its limit, and tell of one that fails', async () => {

@@ -100,9 +100,20 @@ describe('an analysis whose calls are under way', () => {
   it('stores a reply beside the next call, but never more of them than calls may be under way', async () => {
     let store = (): void => undefined;
     const mayStore = new Promise<void>((resolve) => (store = resolve));
-    const { add, run, id } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, store: saving(() => mayStore) });
+    let prepare = (): void => undefined;
+    const isThirdPrepared = new Promise<void>((resolve) => (prepare = resolve));
+    const anonymiseAll = async (texts: readonly string[]): Promise<string[]> => {
+      if (texts[0] === 'answer 20') prepare();
+      return [...texts];
+    };
+    const { add, run, id } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, anonymiseAll, store: saving(() => mayStore) });
     await add(answersOf(60));
-    const done = run();
+    // A call that is answered before the next batch is there finds the reply to it waiting too.
+    ai.faultOf = (call) => {
+      if (textsOf(call)[0] === 'answer 10') ai.holdUntil = isThirdPrepared;
+      return undefined;
+    };
+    const done = run().finally(() => (ai.faultOf = undefined));
     await eventually(() => assert.equal(ai.calls.length, 3));
     for (let turns = 0; turns < 200; turns += 1) await turn();
     assert.deepEqual([ai.calls.length, await storedOf(id)], [3, 0]);

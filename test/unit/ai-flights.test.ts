@@ -168,6 +168,114 @@ describe('a call that is made ready while an answer is being stored', () => {
   });
 });
 
+describe('a call that is prepared beside one that is under way', () => {
+  /** Calls that are answered, and then stored, when they are told to; `failsAt` is no item but a failure. */
+  function scene({ count = 5, atOnce = 1, delayMs = 0, areIndependent = true, failsAt = Infinity }) {
+    const [prepared, near, begun, stored]: [number[], number[], number[], number[]] = [[], [], [], []];
+    const [answers, stores] = [Array.from({ length: count }, gate), Array.from({ length: count }, gate)];
+    async function* items(): AsyncGenerator<number> {
+      for (let n = 0; n < count; n += 1) {
+        if (n === failsAt) throw new Error('no item');
+        yield n;
+      }
+    }
+    const call = async (n: number, flight: Flight) => {
+      prepared.push(n);
+      await flight.near();
+      near.push(n);
+      await flight.begin();
+      begun.push(n);
+      await answers[n]?.ended;
+      flight.heard();
+      return n;
+    };
+    const store = async (n: number) => {
+      await stores[n]?.ended;
+      stored.push(n);
+    };
+    const all = eachInFlight(items, { atOnce, delayMs, areIndependent, signal }, { call, store, finish: nothing });
+    const reached = async (length: number, numbers: readonly number[]): Promise<void> => {
+      while (numbers.length < length) await turn();
+      await turns();
+    };
+    return { all, prepared, near, begun, stored, reached, answer: (n: number) => answers[n]?.end(), store: (n: number) => stores[n]?.end() };
+  }
+
+  it('is near when that is answered, begins when that is stored, and is one alone', async () => {
+    const { all, prepared, near, begun, reached, answer, store } = scene({});
+    await reached(2, prepared);
+    assert.deepEqual([prepared, near, begun], [[0, 1], [0], [0]]);
+    answer(0);
+    await reached(2, near);
+    assert.deepEqual([prepared, near, begun], [[0, 1], [0, 1], [0]]);
+    store(0);
+    await reached(3, prepared);
+    assert.deepEqual([prepared, near, begun], [[0, 1, 2], [0, 1], [0, 1]]);
+    for (let n = 0; n < 5; n += 1) [answer(n), store(n)];
+    await all;
+    assert.deepEqual(begun, [0, 1, 2, 3, 4]);
+  });
+
+  for (const [why, rules] of [['another gives', { areIndependent: false }], ['AI_BATCH_DELAY_MS is over', { delayMs: 5 }]] as const)
+    it(`is none where it has to wait for what ${why}`, async () => {
+      const { all, prepared, near, reached, answer, store } = scene(rules);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      assert.deepEqual([prepared, near], [[0], [0]]);
+      answer(0);
+      await reached(2, near);
+      assert.deepEqual([prepared, near], [[0, 1], [0, 1]]);
+      for (let n = 0; n < 5; n += 1) [answer(n), store(n)];
+      await all;
+    });
+
+  for (const atOnce of [1, 2])
+    it(`goes out although what comes behind it fails: ${atOnce} at a time`, async () => {
+      const { all, near, begun, stored, reached, answer, store } = scene({ atOnce, failsAt: atOnce + 1 });
+      const outcome = assert.rejects(all, /no item/);
+      await reached(atOnce, begun);
+      for (let n = 0; n < atOnce; n += 1) answer(n);
+      await reached(atOnce + 1, near);
+      assert.equal(begun.length, atOnce);
+      for (let n = 0; n <= atOnce; n += 1) [answer(n), store(n)];
+      await outcome;
+      assert.deepEqual(stored, Array.from({ length: atOnce + 1 }, (_, n) => n));
+    });
+
+  it('does not begin where the one before it fails', async () => {
+    const begun: number[] = [];
+    const call = async (n: number, { near, begin }: Flight) => {
+      await near();
+      await begin();
+      begun.push(n);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      throw new Error('refused');
+    };
+    await assert.rejects(eachInFlight(() => numbers(5), { atOnce: 1, delayMs: 0, areIndependent: true, signal }, { call, store: nothing, finish: nothing }), /refused/);
+    assert.deepEqual(begun, [0]);
+  });
+
+  const failing = async function* (): AsyncGenerator<number> {
+    yield 0;
+    throw new Error('no item');
+  };
+  for (const [what, items, wanted] of [['does', () => numbers(3), [0, 0, 1, 1, 2, 2]], ['is none after all, and does', failing, [0, 0]]] as const)
+    it(`${what} not keep that from being sent once more`, async () => {
+      const begun: number[] = [];
+      const call = async (n: number, { near, begin, heard }: Flight) => {
+        for (let tries = 0; tries < 2; tries += 1) {
+          await near();
+          await begin();
+          begun.push(n);
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+        heard();
+      };
+      const all = eachInFlight(items, { atOnce: 1, delayMs: 0, areIndependent: true, signal }, { call, store: nothing, finish: nothing });
+      await (items === failing ? assert.rejects(all, /no item/) : all);
+      assert.deepEqual(begun, wanted);
+    });
+});
+
 describe('what a failed call makes useless', () => {
   /** Finds one item, and then looks in vain; counts how often. */
   function search() {

@@ -109,6 +109,40 @@ describe('a call within limits', () => {
       assert.deepEqual([takes, sent(), settled], isOnThen ? [2, 1, [2]] : [2, 0, [0]]);
     });
 
+  it('finds out whether AI is on before it is near, and takes room only then', async (t) => {
+    t.mock.method(performance, 'now', () => 0);
+    const asked: string[] = [];
+    let come = (): void => undefined;
+    const isNear = new Promise<void>((resolve) => (come = resolve));
+    const { metered, sent } = scene({
+      budget: { take: async () => (asked.push('room'), 0), settle: async () => {}, hold: async () => {} }, surveys: { isOn: async () => (asked.push('switch'), true) },
+    });
+    const done = askAhead(metered, task, { signal, near: () => isNear, begin: async () => undefined });
+    while (asked.length < 1) await turn();
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    assert.deepEqual([asked, sent()], [['switch'], 0]);
+    come();
+    await done;
+    assert.deepEqual([asked, sent()], [['switch', 'room'], 1]);
+  });
+
+  for (const [when, news, passedMs] of [['the survey was changed', 1, 1], ['that is long ago', 0, 5000]] as const)
+    for (const step of ['near', 'begin'] as const)
+      it(`is not sent where AI was switched off after it was asked for that and before it ${step === 'near' ? 'was near' : 'had leave'}: where ${when}`, async (t) => {
+        let [nowMs, isOn, changedAt] = [1, true, -Infinity];
+        t.mock.method(performance, 'now', () => nowMs);
+        const switchOff = async () => {
+          if (!isOn) return;
+          for (let turns = 0; turns < 20; turns += 1) await turn();
+          [nowMs, isOn] = [nowMs + passedMs, false];
+          if (news === 1) changedAt = nowMs;
+        };
+        const { metered, sent } = scene({ surveys: { isOn: async () => isOn }, isChangedSince: (_, sinceMs) => changedAt >= sinceMs });
+        const steps = { near: async () => {}, begin: async () => {}, [step]: switchOff };
+        await assert.rejects(askAhead(metered, task, { signal, ...steps }), { code: 'AI_DISABLED' });
+        assert.equal(sent(), 0);
+      });
+
   it('gives its room back where it gets no leave to begin, or is broken off before', async () => {
     const settled: number[] = [];
     const { metered, sent } = scene({ budget: { take: async () => 0, settle: async (_, { tokens }) => void settled.push(tokens), hold: async () => {} } });

@@ -1,5 +1,6 @@
 import { createAi } from '../../ai/ai.ts';
 import { createAnonymiserThread } from '../../ai/anonymiser.ts';
+import { createRecentChanges } from '../../ai/recent-changes.ts';
 import { newId } from '../../ids.ts';
 import { createAiSettingsStore } from '../../stores/postgres/ai-settings.ts';
 import { createAiStore } from '../../stores/postgres/ai.ts';
@@ -13,7 +14,9 @@ import { startAiJobs } from './jobs.ts';
 /** Works AI jobs off in this process; gives the tasks that keep them in order. */
 export function startAi({ settings, stores, core, secrets, workers, log }: Pick<JobsOptions, 'settings' | 'stores' | 'core' | 'secrets' | 'workers' | 'log'>) {
   const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
-  const { providers, usage } = createAi({ settings, stored: createAiSettingsStore(stores.sql), secrets, guard, sql: stores.sql, redis: stores.sharedRedis, patienceMs: Infinity, log });
+  const changes = createRecentChanges();
+  core.onSurveyChanged(changes.tell).catch((error: unknown) => log.debug({ err: error }, 'changes of surveys are not heard of yet'));
+  const { providers, usage } = createAi({ settings, stored: createAiSettingsStore(stores.sql), secrets, guard, sql: stores.sql, redis: stores.sharedRedis, patienceMs: Infinity, isChangedSince: changes.isSince, log });
   const { batchSize, batchDelayMs, batchesAtOnce, isAnonymising } = settings.ai;
   const [conversations, suggestions, reports] = [createConversationStore(stores.sql), createSuggestionStore(stores.sql), createReportStore(stores.sql)];
   return startAiJobs({

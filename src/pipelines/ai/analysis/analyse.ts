@@ -8,7 +8,7 @@ import type { AiStore, SurveyJob } from '../../../stores/postgres/ai.ts';
 import { pastOutages } from '../../../stores/postgres/client.ts';
 import { ahead } from './ahead.ts';
 import { conclude, type ConcludeDeps } from './conclude.ts';
-import { eachInFlight, type Flight } from './flights.ts';
+import { eachInFlight, isPrepared, type Flight } from './flights.ts';
 import { freshBatches, type FreshBatch, type FreshBatchesDeps, type Walk } from './fresh-batches.ts';
 import { judge } from './judge.ts';
 import { openKnownThemes, type KnownThemes } from './known-themes.ts';
@@ -69,7 +69,9 @@ export async function analyse(deps: AnalyseDeps, analysis: Analysis): Promise<Co
   const advance = createProgress(deps, job);
   await storeLeft(deps, analysis, known);
   const clearings: Promise<void>[] = [];
-  await eachInFlight((own) => ahead(readyBatches(deps, { job, survey, signal: own, advance }), batchesAtOnce), { atOnce: batchesAtOnce, delayMs: batchDelayMs, signal }, {
+  const rules = { atOnce: batchesAtOnce, delayMs: batchDelayMs, areIndependent: known === undefined, signal };
+  const aheadCount = batchesAtOnce - (isPrepared(rules) ? 1 : 0);
+  await eachInFlight((own) => ahead(readyBatches(deps, { job, survey, signal: own, advance }), aheadCount), rules, {
     async call(batch, flight) {
       // The next batch is told of the themes of this one, so it cannot be made ready sooner.
       const reply = await send(deps, { ...analysis, ...flight, ...(known && { heard: () => undefined }) }, { batch, known, clearings });
@@ -111,7 +113,7 @@ interface Sending {
   clearings: Promise<void>[];
 }
 
-async function send(deps: AnalyseDeps, { job, type, provider, signal, begin, heard }: Analysis & Flight, { batch: { sent, answers, share }, known, clearings }: Sending): Promise<Reply> {
+async function send(deps: AnalyseDeps, { job, type, provider, signal, near, begin, heard }: Analysis & Flight, { batch: { sent, answers, share }, known, clearings }: Sending): Promise<Reply> {
   const calls: Promise<unknown>[] = [];
   const keeping = createKeeping(deps, job);
   const clearAway = async (): Promise<void> => {
@@ -126,7 +128,7 @@ async function send(deps: AnalyseDeps, { job, type, provider, signal, begin, hea
       id = keeping.add(answers.slice(from, to), text);
       heard();
     };
-    const { value, noted } = await askAhead(provider, analyses[type](some, known?.names() ?? []), { signal, begin, heard: took });
+    const { value, noted } = await askAhead(provider, analyses[type](some, known?.names() ?? []), { signal, near, begin, heard: took });
     calls.push(noted);
     return { id, value };
   }).catch((error: unknown) => {

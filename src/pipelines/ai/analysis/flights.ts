@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { behindNextCall } from '../../../ai/behind-next-call.ts';
 import { createTurns } from './turns.ts';
 
 export interface FlightRules {
@@ -6,12 +7,16 @@ export interface FlightRules {
   atOnce: number;
   /** From one beginning to the next; where one is under way at a time, from its answer. */
   delayMs: number;
+  /** A call needs to know nothing of what those before it gave, so that it may be prepared beside them. */
+  areIndependent?: boolean;
   signal: AbortSignal;
 }
 
 export interface Flight {
   /** Ends the call. */
   signal: AbortSignal;
+  /** Resolves when the call is the next to go out: nothing that others would have to do without is taken before. Rejects where it is not to go out any more. May be asked again. */
+  near(): Promise<void>;
   /** Resolves when the call may go out; rejects where it is not to any more. May be asked again. */
   begin(): Promise<void>;
   /** To be told when an answer has come: while it is being looked at the next call is made ready. */
@@ -20,7 +25,7 @@ export interface Flight {
 
 /** What is done with an item. */
 export interface FlightWork<T, Done> {
-  /** Makes a call ready, waits for `begin` where there is anything to send, and gives what came back. */
+  /** Prepares a call, makes it ready once it is `near`, waits for `begin` where there is anything to send, and gives what came back. */
   call(item: T, flight: Flight): Promise<Done>;
   /** What has to be safe before the next call begins in its place. */
   store(done: Done): Promise<void>;
@@ -30,14 +35,17 @@ export interface FlightWork<T, Done> {
 
 /**
  * Works through items, some calls at a time: those that were begun and are not stored. While an answer is being looked at and stored the next
- * call is made ready, but does not begin. After the first failure nothing begins, and the signal that the items were given is aborted: nobody takes what
+ * call is made ready, but does not begin; where calls are independent and follow each other at once it was prepared while they were under way.
+ * After the first failure nothing begins but what came before it, and the signal that the items were given is aborted: nobody takes what
  * they would still find. What is under way, and paid for, goes on to its end and is finished, and then the failure is thrown.
  */
 export async function eachInFlight<T, Done>(items: (signal: AbortSignal) => AsyncIterable<T>, rules: FlightRules, work: FlightWork<T, Done>): Promise<void> {
   const { atOnce, delayMs } = rules;
   const run = startRun(rules);
-  const unheard = createWorks(run.fail);
+  const [unheard, unbegun] = [createWorks(run.fail), createWorks(run.fail)];
   const flights = createFlights(run, rules, work);
+  // One at a time: how many replies may wait to be stored is counted when the one before it is out.
+  const mayPrepare = (): boolean => unbegun.count() === 0 && isPrepared(rules);
   try {
     let isFirst = true;
     for await (const item of items(run.ending)) {
@@ -45,16 +53,23 @@ export async function eachInFlight<T, Done>(items: (signal: AbortSignal) => Asyn
       isFirst = false;
       await flights.haveRoom();
       run.ending.throwIfAborted();
-      unheard.add(new Promise((heard) => flights.begin(item, heard)));
-      if (unheard.count() >= atOnce) await unheard.any();
+      const { begun, heard } = flights.begin(item, unheard.count() >= atOnce ? unheard.any() : Promise.resolve());
+      unbegun.add(begun);
+      unheard.add(heard);
+      while (unheard.count() >= atOnce && !mayPrepare()) await Promise.race([unheard.any(), unbegun.any()]);
       run.ending.throwIfAborted();
     }
   } catch (error) {
+    // What was found before it is not lost with it.
+    await unbegun.all();
     run.fail(error);
   }
   await flights.all();
   run.end();
 }
+
+/** Whether calls are prepared beside others, so that an item more is in hand. */
+export const isPrepared = ({ delayMs, areIndependent = false }: Pick<FlightRules, 'delayMs' | 'areIndependent'>): boolean => areIndependent && delayMs === 0;
 
 /** Work as a whole, which ends with its first failure. */
 function startRun({ signal }: Pick<FlightRules, 'signal'>) {
@@ -105,10 +120,22 @@ function createFlights<T, Done>({ ending, fail }: Run, { atOnce, signal }: Fligh
     }).finally(end);
     await finish(done);
   };
-  const fly = async (item: T, heard: () => void): Promise<void> => {
-    const { begin, end } = turns();
+  const fly = async (item: T, { coming, begun, heard }: { coming: Promise<void>; begun(): void; heard(): void }): Promise<void> => {
+    const { begin: haveTurn, end } = turns();
+    let isOut = false;
+    const near = async (): Promise<void> => {
+      await coming;
+      // What is out goes on to its end, however often it has to be sent.
+      if (!isOut) ending.throwIfAborted();
+    };
+    const begin = async (): Promise<void> => {
+      await haveTurn();
+      isOut = true;
+      // The next one is looked for when this one had time to go out.
+      void behindNextCall().then(begun);
+    };
     try {
-      const done = await call(item, { signal, begin, heard });
+      const done = await call(item, { signal, near, begin, heard });
       // What was known without a call is stored in its turn too.
       await begin().catch(() => undefined);
       endings.add(finished(done, end));
@@ -118,7 +145,12 @@ function createFlights<T, Done>({ ending, fail }: Run, { atOnce, signal }: Fligh
     }
   };
   return {
-    begin: (item: T, heard: () => void): void => calls.add(fly(item, heard).finally(heard)),
+    /** `coming` resolves when it is near. */
+    begin(item: T, coming: Promise<void>): Record<'begun' | 'heard', Promise<void>> {
+      const [begun, heard] = [createEvent(), createEvent()];
+      calls.add(fly(item, { coming, begun: begun.tell, heard: heard.tell }).finally(() => [begun, heard].forEach(({ tell }) => tell())));
+      return { begun: begun.told, heard: heard.told };
+    },
     /** Endings need less time than calls: where they do not, calls wait for them. */
     async haveRoom(): Promise<void> {
       while (endings.count() > atOnce) await endings.any();
@@ -128,4 +160,11 @@ function createFlights<T, Done>({ ending, fail }: Run, { atOnce, signal }: Fligh
       await endings.all();
     },
   };
+}
+
+/** Something that is told once. */
+function createEvent(): { told: Promise<void>; tell(): void } {
+  let tell = (): void => undefined;
+  const told = new Promise<void>((resolve) => (tell = resolve));
+  return { told, tell };
 }
