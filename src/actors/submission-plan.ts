@@ -94,11 +94,12 @@ export function makePlan(deps: PlanDeps, request: SubmissionRequest, held: HeldS
 }
 
 /** The plan of a submission that is written as most are and can be accepted; undefined: it is to be read and planned like any other. */
-export function planUsual(deps: PlanDeps, { bytes, surveyToken }: UnreadSubmission, held: HeldSurvey, newId: () => string): Plan | undefined {
-  if (intakeProblem(held, deps.now())) return undefined;
+export function planUsual(deps: PlanDeps, { bytes, surveyToken }: UnreadSubmission, held: HeldSurvey, newId: (nowMs: number) => string): Plan | undefined {
+  const nowMs = deps.now();
+  if (intakeProblem(held, nowMs)) return undefined;
   const usual = held.readUsual(bytes);
   if (!usual || tokenProblem({ surveyToken, submission: usual.submission }, held) || isNamed(usual.submission, held)) return undefined;
-  return encodePlan(deps, { submission: usual.submission, held, responseId: newId(), continued: { seen: null } }, [], usual.row);
+  return encodePlan(deps, { submission: usual.submission, held, responseId: newId(nowMs), continued: { seen: null }, nowMs }, [], usual.row);
 }
 
 /** An anonymous survey takes nobody's name. */
@@ -189,11 +190,15 @@ interface AnswerInput {
   continued: Continued;
 }
 
+interface RowInput extends Omit<AnswerInput, 'request'> {
+  nowMs: number;
+}
+
 function planAnswers(deps: PlanDeps, input: AnswerInput, uploadIds: readonly string[], uploads: ReadonlyMap<string, KnownUpload>): Plan {
   const { request, submission, held, responseId, continued } = input;
   const checked = checkAnswers(held.compiled, submission.answers, { isComplete: submission.isComplete, uploads, previous: continued.kept?.row });
   const isNamedThere = isNamed(submission, held);
-  if (checked.ok && !isNamedThere && request.findings.length === 0) return encodePlan(deps, input, uploadIds, checked.row);
+  if (checked.ok && !isNamedThere && request.findings.length === 0) return encodePlan(deps, { ...input, nowMs: deps.now() }, uploadIds, checked.row);
   const anonymity: Finding[] = isNamedThere ? [{ path: 'respondent', message: 'is not taken by an anonymous survey' }] : [];
   const findings = [...request.findings, ...anonymity, ...(checked.ok ? [] : checked.findings)];
   return { problem: validationProblem(findings), responseId, seen: continued.seen, isComplete: submission.isComplete, row: '', reply: '', state: '', uploadIds };
@@ -202,9 +207,8 @@ function planAnswers(deps: PlanDeps, input: AnswerInput, uploadIds: readonly str
 const noMetadata: Readonly<Record<string, string>> = {};
 const noUploads: ReadonlyMap<string, KnownUpload> = new Map();
 
-function encodePlan(deps: PlanDeps, { submission, held, responseId, continued }: Omit<AnswerInput, 'request'>, uploadIds: readonly string[], row: AnswerRow): Plan {
+function encodePlan(deps: PlanDeps, { submission, held, responseId, continued, nowMs }: RowInput, uploadIds: readonly string[], row: AnswerRow): Plan {
   const { kept, seen } = continued;
-  const nowMs = deps.now();
   const { survey } = held;
   const { isComplete } = submission;
   const submittedAtMs = kept?.submittedAtMs ?? nowMs;

@@ -35,7 +35,7 @@ export interface SubmissionsDeps extends PlanDeps {
   submitLimit: number;
   /** Refuses while the stream is too full; undefined when there is room. */
   pressure(): Problem | undefined;
-  newId(): string;
+  newId(nowMs?: number): string;
   onBackgroundError(error: unknown): void;
 }
 

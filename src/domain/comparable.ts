@@ -19,8 +19,8 @@ export function comparable(text: string): Comparable {
  * Whether the text stands there. Begins with the last bytes, since ids that were made together begin alike. Read as a double, eight signs of
  * ASCII are never 0 nor NaN, so that doubles are equal where the bytes are.
  */
-export function isAt({ length, words }: Comparable, view: DataView, at: number): boolean {
-  if (at + length > view.byteLength) return false;
+export function isAt({ length, words }: Comparable, view: DataView, at: number, end: number): boolean {
+  if (at + length > end) return false;
   let index = words.length - 1;
   if (view.getFloat64(at + length - wordBytes) !== words[index]) return false;
   while (index > 0) {

@@ -31,6 +31,8 @@ export interface Writing {
 export interface Text {
   bytes: Buffer;
   view: DataView;
+  /** How long it is. */
+  end: number;
 }
 
 const [space, comma, bracket, openBrace, brace] = [0x20, 0x2c, 0x5d, 0x7b, 0x7d];
@@ -50,7 +52,7 @@ export function createUsualAnswers(compiled: CompiledSurvey, writing: Writing) {
     questions ??= compiled.visible.map((item) => usualQuestion(item, writing));
     let at = from;
     for (const question of questions) {
-      if (isAt(question.head, text.view, at)) {
+      if (isAt(question.head, text.view, at, text.end)) {
         at = readQuestion(compiled, question, { text, at }, row);
         if (at === elsewhere) return elsewhere;
       } else if (question.item.question.isRequired) return elsewhere;
@@ -79,8 +81,8 @@ function readQuestion(compiled: CompiledSurvey, question: UsualQuestion, place: 
   return next(text, at + question.head.length + known.written.length);
 }
 
-function valueAt(values: readonly KnownValue[], { view }: Text, at: number): KnownValue | undefined {
-  for (const value of values) if (isAt(value.written, view, at)) return value;
+function valueAt(values: readonly KnownValue[], { view, end }: Text, at: number): KnownValue | undefined {
+  for (const value of values) if (isAt(value.written, view, at, end)) return value;
   return undefined;
 }
 
@@ -102,7 +104,7 @@ function readOneByOne({ item, head, values = [] }: UsualQuestion, { text, at }: 
     if (!answer) return elsewhere;
     answers.push({ index: answers.length, answer });
     from = next(text, to);
-  } while (from !== elsewhere && isAt(head, text.view, from));
+  } while (from !== elsewhere && isAt(head, text.view, from, text.end));
   return from !== elsewhere && isTaken(item, answers, row) ? from : elsewhere;
 }
 

@@ -28,8 +28,8 @@ export function createUsualReader(compiled: CompiledSurvey): UsualReader {
   const frames = writings.map((writing) => createFrame(compiled, writing));
   return (bytes) => {
     if (bytes.length > longestBytes) return undefined;
-    const text: Text = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) };
-    for (const frame of frames) if (isAt(frame.opening, text.view, 0)) return readAround(compiled, frame, text, 0);
+    const text: Text = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), end: bytes.length };
+    for (const frame of frames) if (isAt(frame.opening, text.view, 0, text.end)) return readAround(compiled, frame, text, 0);
     for (const frame of frames) {
       const before = bytes.indexOf(frame.inside);
       if (before > 0) return readAround(compiled, frame, text, before);

@@ -126,7 +126,7 @@ async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest
   const { table, path } = tableFor(options, head.path);
   const isHead = head.method === 'HEAD';
   const match = methods.has(head.method) || isHead ? table.match(isHead ? 'GET' : (head.method as Method), path) : undefined;
-  const address = options.addressOf(socketText(res.getRemoteAddressAsText()), head.headers.get('x-forwarded-for'));
+  const address = options.addressOf(socketText(res.getRemoteAddress()), head.headers.get('x-forwarded-for'));
   const requestId = requestIdOf(head.headers.get('x-request-id'));
   const isStream = match?.route.bodyKind === 'stream';
   const stream = isStream ? receiveStream(res, receiveOptions(head, match, reply)) : undefined;

@@ -11,12 +11,14 @@ describe('the client’s address', () => {
   });
 
   it('of a socket is never that of the socket before', () => {
-    const addresses = ['203.0.113.9', '203.0.113.9', '203.0.113.8', '203.0.113', '', '203.0.113.8', '2001:0db8:0000:0000:0000:0000:0000:0001'];
-    for (const address of addresses) {
-      const given = new TextEncoder().encode(address).buffer;
-      assert.equal(socketText(given), address);
+    const v6 = [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+    const sockets = [[203, 0, 113, 9], [203, 0, 113, 9], [203, 0, 113, 8], [], [203, 0, 113, 8], v6, [...v6.slice(0, 15), 2]];
+    const texts = ['203.0.113.9', '203.0.113.9', '203.0.113.8', '', '203.0.113.8', '2001:0db8:0000:0000:0000:0000:0000:0001', '2001:0db8:0000:0000:0000:0000:0000:0002'];
+    for (const [index, bytes] of sockets.entries()) {
+      const given = new Uint8Array(bytes);
+      assert.equal(socketText(given.buffer), texts[index]);
       // The server takes its memory back.
-      new Uint8Array(given).fill(0);
+      given.fill(0);
     }
   });
 

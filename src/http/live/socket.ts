@@ -86,7 +86,7 @@ async function receive(deps: SocketDeps, { path, res, req, context }: Upgrade): 
   const reply = openReply(res);
   const knock: Knock = {
     ticket: req.getQuery('ticket') ?? '',
-    address: deps.addressOf(socketText(res.getRemoteAddressAsText()), req.getHeader('x-forwarded-for') || undefined),
+    address: deps.addressOf(socketText(res.getRemoteAddress()), req.getHeader('x-forwarded-for') || undefined),
     protocols: req.getHeader('sec-websocket-protocol').split(',').map((name) => name.trim()),
     origin: req.getHeader('origin'),
     host: req.getHeader('host'),
