@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createAnonymiser } from '../../src/ai/anonymise.ts';
-import { findAll, type Finder, type Span } from '../../src/ai/privacy/spans.ts';
+import { everyMatch, findAll, type Finder, type Span } from '../../src/ai/privacy/spans.ts';
 
 /** Numbers below a limit, the same ones in every run. */
 function draws(seed: number): (limit: number) => number {
@@ -33,5 +33,18 @@ describe('what finders found, one after the other', () => {
   it('never comes back behind an identifier inside a name', () => {
     const masked = createAnonymiser((text) => [{ kind: 'PERSON', start: 0, end: text.length }])('Ann +49 30 1234567 Lee ann@example.org Fox');
     assert.equal(masked, '[PERSON_1][PHONE_1][PERSON_2][EMAIL_1][PERSON_3]');
+  });
+});
+
+describe('matches of an expression', () => {
+  it('are those of matchAll, empty ones and characters of two units too, however the expression was used before', () => {
+    for (const pattern of [/\p{L}*/gu, /(?=[a😀])/gu, /x*/g, /(?<first>\S)(\s)?/dgu, /nothing/g])
+      for (const text of ['', '😀a😀😀 b\ud83d', 'xx 𝒳x😀x', 'a b']) {
+        pattern.lastIndex = 1;
+        const found = everyMatch(text, pattern).map(({ index, indices, groups, ...parts }) => ({ ...parts, index, groups: { ...groups }, indices: indices && [...indices] }));
+        pattern.lastIndex = 0;
+        assert.deepEqual(found, [...text.matchAll(pattern)].map(({ index, indices, groups, ...parts }) => ({ ...parts, index, groups: { ...groups }, indices: indices && [...indices] })), `${pattern} in ${text}`);
+        assert.equal(pattern.lastIndex, 0);
+      }
   });
 });

@@ -1,4 +1,4 @@
-import type { Finder } from './spans.ts';
+import { everyMatch, type Finder } from './spans.ts';
 
 const months = "\\p{L}{3,12}\\.?";
 const day = '\\d{1,2}(?:st|nd|rd|th|er|º|\\.)?';
@@ -16,6 +16,6 @@ const toldAfter = new RegExp(`(?<![\\d])(${dates})(?:에|に|\\s)?\\s?(?:geboren
 /** Dates of birth, where something says that they are. */
 export const findBirths: Finder = (text) => {
   if (!/\d/.test(text)) return [];
-  const after = [...text.matchAll(told)].map(({ 0: match, 1: date = '', index }) => ({ kind: 'BIRTH', start: index + match.length - date.length, end: index + match.length }));
-  return [...after, ...[...text.matchAll(toldAfter)].map(({ 1: date = '', index }) => ({ kind: 'BIRTH', start: index, end: index + date.length }))];
+  const after = everyMatch(text, told).map(({ 0: match, 1: date = '', index }) => ({ kind: 'BIRTH', start: index + match.length - date.length, end: index + match.length }));
+  return [...after, ...everyMatch(text, toldAfter).map(({ 1: date = '', index }) => ({ kind: 'BIRTH', start: index, end: index + date.length }))];
 };

@@ -1,4 +1,4 @@
-import { byPattern, type Finder, type Span } from './spans.ts';
+import { byPattern, everyMatch, type Finder, type Span } from './spans.ts';
 
 const house = '\\d{1,5}(?:\\s?(?:bis|ter))?[a-zA-Zа-я]?(?:\\s?[-/]\\s?\\d{1,4}[a-z]?)?';
 /** What a number in front of it measures is no house. */
@@ -65,11 +65,11 @@ export const findStreets: Finder = (text) => {
 };
 
 function findPostal(text: string): Span[] {
-  return postal.flatMap((pattern) => [...text.matchAll(pattern)].map(({ 0: match, 1: found = match, index }) => ({ kind: 'ADDRESS', start: index + match.length - found.length, end: index + match.length })));
+  return postal.flatMap((pattern) => everyMatch(text, pattern).map(({ 0: match, 1: found = match, index }) => ({ kind: 'ADDRESS', start: index + match.length - found.length, end: index + match.length })));
 }
 
 function findIntroduced(text: string): Span[] {
-  return [...text.matchAll(introduced)].flatMap(({ 0: match, 1: found = '', index }) => {
+  return everyMatch(text, introduced).flatMap(({ 0: match, 1: found = '', index }) => {
     const last = found.search(/\d\D*$/);
     const start = index + match.length - found.length;
     return last < 0 || /@|:\/\/|\0/.test(found.slice(0, last)) ? [] : [{ kind: 'ADDRESS', start, end: start + last + 1 }];

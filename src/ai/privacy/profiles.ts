@@ -1,4 +1,4 @@
-import type { Finder } from './spans.ts';
+import { everyMatch, type Finder } from './spans.ts';
 
 const services = 'gmail|skype|insta(?:gram)?|ig|telegram|discord|snap(?:chat)?|wechat|weixin|line|qq|icq|signal|whatsapp|twitter|tik ?tok|facebook|linkedin|xing|vk|steam|psn|xbox|twitch|reddit|github|微信|微博';
 const name = '[\\p{L}\\p{N}](?:[\\p{L}\\p{N}_.-]{0,38}[\\p{L}\\p{N}_])';
@@ -19,7 +19,7 @@ const patterns: readonly RegExp[] = [
 
 /** Names of accounts that a word before them or their form gives away. */
 export const findProfiles: Finder = (text) =>
-  patterns.flatMap((pattern) => [...text.matchAll(pattern)].flatMap(({ 0: match, 1: found = '', index }) => (isOfService(found) ? [] : [{ kind: 'HANDLE', start: index + match.length - found.length, end: index + match.length }])));
+  patterns.flatMap((pattern) => everyMatch(text, pattern).flatMap(({ 0: match, 1: found = '', index }) => (isOfService(found) ? [] : [{ kind: 'HANDLE', start: index + match.length - found.length, end: index + match.length }])));
 
 /** "instagram.com" is no name of somebody. */
 const isOfService = (found: string): boolean => /^(?:com|www|the|not|too|very|good|bad|and|is|it|a|an)$|\.(?:com|org|net)$/i.test(found);

@@ -60,5 +60,16 @@ export function without(text: string, spans: readonly Pick<Span, 'start' | 'end'
 
 /** A finder made of an expression with the flag g. Its matches count where `isHit` says so. */
 export function byPattern(kind: string, pattern: RegExp, isHit: (match: string) => boolean = () => true): Finder {
-  return (text) => [...text.matchAll(pattern)].flatMap(({ 0: match, index }) => (match !== '' && isHit(match) ? [{ kind, start: index, end: index + match.length }] : []));
+  return (text) => everyMatch(text, pattern).flatMap(({ 0: match, index }) => (match !== '' && isHit(match) ? [{ kind, start: index, end: index + match.length }] : []));
+}
+
+/** As `matchAll`, which makes a copy of the expression for every text; the expression has the flag g. */
+export function everyMatch(text: string, pattern: RegExp): RegExpExecArray[] {
+  const matches: RegExpExecArray[] = [];
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    matches.push(match);
+    if (match[0] === '') pattern.lastIndex += pattern.unicode && (text.codePointAt(match.index) ?? 0) > 0xffff ? 2 : 1;
+  }
+  return matches;
 }

@@ -1,3 +1,5 @@
+import { everyMatch } from '../spans.ts';
+
 /** Numbers in a row with nothing but marks and spaces between them, and how they read. */
 export interface Chain {
   start: number;
@@ -18,7 +20,7 @@ const strongJoint = /^[ \t.\-/()[\]{}_*|~·•‧∙⋅・ー]{1,5}$/;
 
 /** Every chain of a text, whatever the marks. */
 export function chainsOf(text: string): Chain[] {
-  return [...text.matchAll(chain)].map(({ 0: match, index }) => ({ start: index, end: index + match.length, groups: [...match.matchAll(/\d+/g)].map(({ 0: digits, index: at }) => ({ digits, start: index + at, end: index + at + digits.length })) }));
+  return everyMatch(text, chain).map(({ 0: match, index }) => ({ start: index, end: index + match.length, groups: [...match.matchAll(/\d+/g)].map(({ 0: digits, index: at }) => ({ digits, start: index + at, end: index + at + digits.length })) }));
 }
 
 /** A chain cut at every mark that does not join the digits of one number. */

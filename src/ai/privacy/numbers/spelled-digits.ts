@@ -1,4 +1,4 @@
-import type { Span } from '../spans.ts';
+import { everyMatch, type Span } from '../spans.ts';
 
 const words = [
   'zero|one|two|three|four|five|six|seven|eight|nine|double|triple', 'null|eins|zwei|zwo|drei|vier|fünf|sechs|sieben|acht|neun', 'zéro|un|deux|trois|quatre|cinq|six|sept|huit|neuf',
@@ -18,7 +18,7 @@ const koreanRun = /[공영0][ -]?[일이삼사오육칠팔구1-9](?:[ -]?[공영
 
 /** Digits that are told one by one in words: "four one five …". Counting is none of it. */
 export function findSpoken(text: string): Span[] {
-  return [...text.matchAll(spoken)].flatMap(({ 0: match, index }) => {
+  return everyMatch(text, spoken).flatMap(({ 0: match, index }) => {
     const spelled = match.match(word)?.map((one) => one.toLowerCase()) ?? [];
     const count = spelled.length + (match.match(/\d/g)?.length ?? 0);
     return spelled.length >= 3 && count >= fewest && new Set(spelled).size < spelled.length + (/\d/.test(match) ? 1 : 0) ? [{ kind: 'PHONE', start: index, end: index + match.length }] : [];

@@ -1,4 +1,4 @@
-import type { Finder } from '../spans.ts';
+import { everyMatch, type Finder } from '../spans.ts';
 
 /** What is followed by a number of somebody, also a short one. Numbers of rooms, pages, lines and models are nobody's. */
 const kinds = [
@@ -24,7 +24,7 @@ const secrets = [
 /** Short numbers that a word before them makes somebody's: "customer no. 48213", "my PIN is 4821". */
 export const findTold: Finder = (text) =>
   [told, secrets].flatMap((patterns) =>
-    patterns.flatMap((pattern) => [...text.matchAll(pattern)].flatMap(({ 0: match, 1: found = '', index }) => (patterns === secrets || isNumber(found) ? [{ kind: 'ID', start: index + match.length - found.length, end: index + match.length }] : []))));
+    patterns.flatMap((pattern) => everyMatch(text, pattern).flatMap(({ 0: match, 1: found = '', index }) => (patterns === secrets || isNumber(found) ? [{ kind: 'ID', start: index + match.length - found.length, end: index + match.length }] : []))));
 
 /** "Booking 2019" is a year, "account no. 12" could be anybody's. */
 function isNumber(found: string): boolean {
