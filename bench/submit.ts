@@ -72,9 +72,13 @@ async function compare(ours: BenchService): Promise<void> {
   }
 }
 
-const acceptedOf = (loads: readonly LoadResult[]): number => loads.reduce((sum, { statuses }) => sum + (statuses[201] ?? 0), 0);
+function acceptedOf(loads: readonly LoadResult[]): number {
+  return loads.reduce((sum, { statuses }) => sum + (statuses[201] ?? 0), 0);
+}
 
-const settled = (ours: BenchService, surveyId: string, loads: readonly LoadResult[]): Promise<number> => ours.waitForStored(surveyId, acceptedOf(loads));
+function settled(ours: BenchService, surveyId: string, loads: readonly LoadResult[]): Promise<number> {
+  return ours.waitForStored(surveyId, acceptedOf(loads));
+}
 
 interface Measured {
   measured: readonly Round[];
