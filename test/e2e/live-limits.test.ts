@@ -118,6 +118,8 @@ describe('live streams at their limits', () => {
     };
     // The first ones also pay for what all share: compiled code, kept events.
     await texts(2000);
+    // Who joins before they are handed out may be sent the last of them.
+    await eventually(() => assert.equal(quick.responseIds().length, 2000));
     const stalled = await Promise.all(Array.from({ length: 30 }, connectLive));
     for (const live of stalled) {
       live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
@@ -126,11 +128,14 @@ describe('live streams at their limits', () => {
     }
     const readers = await Promise.all(Array.from({ length: 30 }, () => openStalledEvents(service, token, survey.id)));
     const before = residentBytes(service.pid);
+    const stalledAt = performance.now();
     await texts(800);
     await eventually(() => assert.equal(quick.responseIds().length, 2800), 30_000);
     const grown = residentBytes(service.pid) - before;
     // Everything held back would be 60 × 8 MB.
     assert.ok(grown < 100 * 1024 * 1024, `${Math.round(grown / 1024 / 1024)} MiB`);
+    // Who takes nothing is cut off after a minute, not after the ten seconds that the server gives a quiet connection.
+    await eventually(() => assert.ok(performance.now() - stalledAt > 20_000));
     for (const live of stalled) live.socket.resume();
     const texted = readers.map((reader) => reader.resume());
     for (const live of stalled) await eventually(() => assert.equal(new Set(live.responseIds()).size, 800), 60_000, 250);

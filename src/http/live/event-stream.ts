@@ -21,7 +21,7 @@ const stalledAtMostMs = liveLimits.stalledSeconds * 1000;
 
 /** Server-sent events over an open body; gives its session. It ends with the last subscription. */
 export function openEventStream(deps: EventStreamDeps, principal: Principal, body: OpenBody): Session {
-  const { outlet, stalledMs, beat } = bodyOutlet(body, deps.monotonicMs ?? (() => performance.now()));
+  const { outlet, stalledMs, beat, hold } = bodyOutlet(body, deps.monotonicMs ?? (() => performance.now()));
   const session = createSession(deps, principal, outlet);
   const member: Member = {
     session,
@@ -32,7 +32,7 @@ export function openEventStream(deps: EventStreamDeps, principal: Principal, bod
     },
     dropped: () => body.end(),
   };
-  keepAlive(body, () => (stalledMs() > stalledAtMostMs ? body.close() : outlet.isCongested || beat(session.reached())));
+  keepAlive(body, () => (stalledMs() > stalledAtMostMs ? body.close() : outlet.isCongested ? hold() : beat(session.reached())));
   deps.hub.add(member);
   deps.metrics.liveConnected('sse', 1);
   let isOpen = true;
@@ -48,9 +48,10 @@ export function openEventStream(deps: EventStreamDeps, principal: Principal, bod
 
 /**
  * `beat` writes a sign of life. It moves the client's last id on to `cursor` without an event (an id without data is dispatched to nobody): where
- * responses are rare the last one's would grow older than what can be read again.
+ * responses are rare the last one's would grow older than what can be read again. `hold` keeps the server from cutting off a client that takes
+ * nothing, as it does ten seconds after the last write; its three bytes are held back with the rest.
  */
-function bodyOutlet(body: OpenBody, monotonicMs: () => number): { outlet: Outlet; stalledMs(): number; beat(cursor: string | undefined): void } {
+function bodyOutlet(body: OpenBody, monotonicMs: () => number): { outlet: Outlet; stalledMs(): number; beat(cursor: string | undefined): void; hold(): void } {
   let lastId: string | undefined;
   let stalledAt: number | undefined;
   let waiting: (() => void)[] = [];
@@ -87,5 +88,8 @@ function bodyOutlet(body: OpenBody, monotonicMs: () => number): { outlet: Outlet
     if (isNew) lastId = cursor;
     write(isNew ? `:\nid: ${cursor}\n\n` : signOfLife);
   };
-  return { outlet, beat, stalledMs: () => (stalledAt === undefined ? 0 : monotonicMs() - stalledAt) };
+  const hold = (): void => {
+    if (body.write(signOfLife)) release();
+  };
+  return { outlet, beat, hold, stalledMs: () => (stalledAt === undefined ? 0 : monotonicMs() - stalledAt) };
 }
