@@ -81,7 +81,7 @@ function whileArrives(line: string): ClickHouse {
       await store([line]);
     }
     const rows = await clickhouse.select<never>(statement, options);
-    if (statement.startsWith('SELECT * FROM (')) counted();
+    if (statement.includes(' UNION ALL ')) counted();
     return rows;
   };
   return { ...clickhouse, select };
