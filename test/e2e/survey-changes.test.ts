@@ -110,7 +110,8 @@ describe('changing a survey that people have answered', () => {
     assert.deepEqual(await submit(), [409, 'SURVEY_NOT_ACTIVE']);
     assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { status: 'ACTIVE' }), [200, 'ACTIVE']);
     assert.equal((await admin.submit(id, { answers: [] })).status, 201);
-    await eventually(async () => assert.deepEqual(await submit(), [409, 'QUOTA_REACHED']));
+    await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).status, 'CLOSED'));
+    assert.deepEqual(await submit(), [409, 'QUOTA_REACHED']);
     assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { responseQuota: null }), [200, 'CLOSED']);
     assert.deepEqual(await submit(), [409, 'SURVEY_NOT_ACTIVE']);
   });

@@ -138,8 +138,8 @@ test('a server that answers nothing is known by that: reads are refused long bef
 });
 
 test('a server that is only busy may take its time', async () => {
-  const clickhouse = createClickHouse({ urls: [target.href], log, patience: { askedAfterMs: 50, patienceMs: 200 } });
-  assert.deepEqual(await clickhouse.select('SELECT sleepEachRow(1) FROM numbers(2)'), [[0], [0]]);
+  const clickhouse = createClickHouse({ urls: [target.href], log, patience: { askedAfterMs: 50, patienceMs: 1500 } });
+  assert.deepEqual(await clickhouse.select('SELECT sleepEachRow(1) FROM numbers(3)'), [[0], [0], [0]]);
   await clickhouse.close();
 });
 
