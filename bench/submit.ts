@@ -21,6 +21,8 @@ import { middle } from './support/timing.ts';
 const rounds = option('rounds', 3);
 const seconds = option('seconds', 5);
 const watchedSeconds = 10;
+const everybody = ['limit', 'peer', 'ours'] as const;
+type Who = (typeof everybody)[number];
 const connections = option('connections', 64);
 const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
 chmodSync(dataDir, 0o711);
@@ -34,11 +36,7 @@ try {
   rmSync(dataDir, { recursive: true, force: true });
 }
 
-interface Round {
-  limit: LoadResult;
-  peer: LoadResult;
-  ours: LoadResult;
-}
+type Round = Record<Who, LoadResult>;
 
 async function compare(ours: BenchService): Promise<void> {
   const survey = await ours.makeSurvey({ quota: 100_000_000 });
@@ -56,11 +54,16 @@ async function compare(ours: BenchService): Promise<void> {
     for (const port of [limit.port, peer.port]) await loadOn(port, 1);
     await loadOurs(2);
     const measured: Round[] = [];
+    const measures = { limit: () => loadOn(limit.port, 3), peer: () => loadOn(peer.port, 3), ours: () => loadOurs(seconds) };
     for (let round = 0; round < rounds; round += 1) {
-      // What the service still stores must not slow the others down.
-      await settled(ours, survey.id, loads);
-      const peers = { limit: await loadOn(limit.port, 3), peer: await loadOn(peer.port, 3) };
-      measured.push({ ...peers, ours: await loadOurs(seconds) });
+      const found = new Map<Who, LoadResult>();
+      // There and back, so that a machine that grows quicker favours nobody.
+      for (const who of round % 2 === 0 ? everybody : everybody.toReversed()) {
+        // What the service still stores must not slow the others down.
+        await settled(ours, survey.id, loads);
+        found.set(who, await measures[who]());
+      }
+      measured.push(Object.fromEntries(found) as Round);
     }
     // The peers have nobody who asks for analytics several times a second: the same load once more, watched.
     const watch = ours.watchVisibility(probe);
