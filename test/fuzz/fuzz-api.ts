@@ -6,7 +6,7 @@ import { adminClient, createClient, type Client } from '../support/client.ts';
 import { sharedStoreUrls, startService } from '../support/service.ts';
 import { createChance } from './chance.ts';
 import { createKnownIds } from './ids.ts';
-import { faultOf, shownRequest } from './judge.ts';
+import { faultOf, isJsonReply, shownRequest } from './judge.ts';
 import { createRequestMaker, operationsOf } from './requests.ts';
 import { createSampler, type Schema } from './sample.ts';
 import { setScene } from './scene.ts';
@@ -102,7 +102,7 @@ export async function fuzzApi({ seed, requests, seconds, atLeast = 0, progress }
           note(report, typeof outcome === 'string' ? outcome : 'broken');
           continue;
         }
-        const isJson = outcome.headers.get('content-type')?.startsWith('application/json') ?? false;
+        const isJson = isJsonReply(request, outcome);
         const body = isJson && outcome.body.length > 0 ? JSON.parse(outcome.body.toString()) : undefined;
         note(report, `${outcome.status}${body?.code ? ` ${body.code}` : ''}`);
         if (request.route !== undefined && outcome.status < 300) answered.add(request.route);
