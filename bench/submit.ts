@@ -100,7 +100,7 @@ function report({ measured, watched, visible, accepted, stored, errors }: Measur
   }
   line('the same, while analytics are asked for', watched);
   const [ofLimit, ofPeer] = [middle(measured.map(({ limit, ours }) => ours.perSecond / limit.perSecond)), middle(measured.map(({ peer, ours }) => ours.perSecond / peer.perSecond))];
-  const [limit, peer, ours] = (['limit', 'peer', 'ours'] as const).map((who) => middle(measured.map((round) => round[who].perSecond)));
+  const [limit, peer, ours] = everybody.map((who) => middle(measured.map((round) => round[who].perSecond)));
   const p99Ms = Math.max(...measured.map(({ ours: { p99Ms } }) => p99Ms));
   console.log(`medians of ${measured.length} rounds: ours / limit ${ofLimit.toFixed(2)} (wanted ≥ 0.40) · ours / peer ${ofPeer.toFixed(1)} (wanted ≥ 4) · greatest p99 ${p99Ms} ms (wanted ≤ 50)`);
   console.log(`accepted ${accepted} · stored ${stored} · accepted → visible p95 ${visible.p95Ms} ms over ${visible.samples} samples (wanted ≤ 1000)`);

@@ -168,7 +168,6 @@ async function until(isSo: () => Promise<boolean>, everyMs: number): Promise<voi
   }
 }
 
-
 async function startReceiver() {
   const child: ChildProcess = fork(fileURLToPath(new URL('./support/webhook-receiver.js', import.meta.url)));
   const [{ port }] = (await once(child, 'message')) as [{ port: number }];
