@@ -78,8 +78,9 @@ export function createIngest(deps: IngestDeps) {
       await workOff({ owner, hold, reader, tail: createTail(deps) });
     } finally {
       await hold.end();
+      // Also from the middle of a batch: whoever goes on with it need not wait for the lease to end.
+      if (isStopping) await deps.stream.release(owner).catch(() => undefined);
     }
-    await deps.stream.release(owner);
   };
 
   const workOff = async ({ reader, ...held }: HeldShard & { reader: BatchReader }): Promise<void> => {

@@ -94,6 +94,22 @@ describe('the ingest of a shard', () => {
     assert.equal(await redis.exists(`${shard.prefix}owner`), 0, 'a shard that is given up is free at once');
   });
 
+  it('gives it up at once when it stops, also in the middle of a batch that the store does not take', async () => {
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    const last = await add(shard, ['["row"]']);
+    const leaving = start(shard, { metrics, sink: { insertBatch: async () => ({ kind: 'retry', reason: 'away' }) } });
+    await eventually(() => assert.ok(seen.insertRetried > 0));
+    await leaving.stop();
+    assert.equal(await redis.exists(`${shard.prefix}owner`), 0);
+    const next = start(shard, { metrics, sink: { insertBatch: async () => ({ kind: 'stored' }) } });
+    try {
+      await acknowledged(shard, last);
+    } finally {
+      await next.stop();
+    }
+  });
+
   it('writes nothing for it any more once another has it, however long its last step took', async () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
