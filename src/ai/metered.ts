@@ -98,7 +98,8 @@ async function ready(id: string, request: CompletionRequest, metered: Metered, d
   for (let readyAt = -Infinity; performance.now() - readyAt > staysReadyMs || !look.holds(); ) {
     if (!look.holds()) look = lookAtSwitch(metered.purpose, deps);
     const hasWaited = await room(call, metered, deps);
-    if (hasWaited) look = lookAtSwitch(metered.purpose, deps);
+    // Limits that are slow to answer would else outlast what is known each time.
+    if (hasWaited || !look.holds()) look = lookAtSwitch(metered.purpose, deps);
     if (!(await look.isOn)) throw new Problem('AI_DISABLED');
     readyAt = performance.now();
     await request.begin?.();

@@ -109,6 +109,21 @@ describe('a call within limits', () => {
       assert.deepEqual([takes, sent(), settled], isOnThen ? [2, 1, [2]] : [2, 0, [0]]);
     });
 
+  it('is sent after its room was asked for once, however slow the limits are to answer', async (t) => {
+    let [nowMs, takes, looks] = [0, 0, 0];
+    t.mock.method(performance, 'now', () => nowMs);
+    const endless = new AbortController();
+    const take = async () => {
+      for (let turns = 0; turns < 20; turns += 1) await turn();
+      [nowMs, takes] = [nowMs + 1000, takes + 1];
+      if (takes > 4) endless.abort(new Error('it is asked for again and again'));
+      throw new Error('Command timed out');
+    };
+    const { metered, sent } = scene({ budget: { take, settle: async () => {}, hold: async () => {} }, surveys: { isOn: async () => ((looks += 1), true) } });
+    await ask(metered, task, endless.signal);
+    assert.deepEqual([sent(), takes, looks], [1, 1, 2], 'whether AI is on is asked again, and last');
+  });
+
   it('finds out whether AI is on before it is near, and takes room only then', async (t) => {
     t.mock.method(performance, 'now', () => 0);
     const asked: string[] = [];
