@@ -142,8 +142,9 @@ function valuesOf(compiled: CompiledSurvey, question: UsualQuestion): KnownValue
     const answer = JSON.parse(`{"questionId":${JSON.stringify(id)},${text}`) as GivenAnswer;
     const row = startRow(compiled, undefined);
     if (!isTaken(item, [{ index: 0, answer }], row)) return [];
-    const [slot, ...others] = row.codes.flatMap((code, index) => (code === 0 ? [] : [index]));
-    const isOneCode = slot !== undefined && others.length === 0 && row.numbers.every((number) => number === 0) && row.texts.every((one) => one === '');
+    // Only its own positions: to look at all of a large survey takes half a second for its questions together, in which nobody else is served.
+    const [slot, ...others] = item.codes.filter((at) => row.codes[at] !== 0);
+    const isOneCode = slot !== undefined && others.length === 0 && item.numbers.every((at) => row.numbers[at] === 0) && item.texts.every((at) => row.texts[at] === '');
     return isOneCode ? [{ written: comparable(text), slot, code: row.codes[slot] ?? 0, answer }] : [];
   });
   const two = values.slice(0, 2).flatMap(({ answer }, index): PlacedAnswer[] => (answer ? [{ index, answer }] : []));
