@@ -1,0 +1,53 @@
+import { newId } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { createDeliveryStore, type DeliveryStore, type NewDelivery } from '../../src/stores/postgres/webhook-deliveries.ts';
+import { createWebhookStore, type Webhook, type WebhookStore } from '../../src/stores/postgres/webhooks.ts';
+import { createDeliverer } from '../../src/webhooks/deliver.ts';
+import type { Sent } from '../../src/webhooks/send.ts';
+import { makeSecret } from '../../src/webhooks/sign.ts';
+import { freshDatabase } from './people-server.ts';
+
+export const startMs = Date.UTC(2026, 0, 1);
+export const schedule = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
+
+/** A database of its own, with somebody who may own endpoints. */
+export async function deliveryDatabase(ownerId: string) {
+  const database = await freshDatabase();
+  await database.sql`INSERT INTO users (id, email, email_key, password_hash, role) VALUES (${ownerId}, 'o@example.org', 'o@example.org', 'x', 'ADMIN')`;
+  return { database, webhooks: createWebhookStore(database.sql), deliveries: createDeliveryStore(database.sql) };
+}
+
+export type DeliveryDatabase = Awaited<ReturnType<typeof deliveryDatabase>>;
+
+/** What tests do to the stores that they have by then. */
+export function deliveryTools(ownerId: string, stores: () => { webhooks: WebhookStore; deliveries: DeliveryStore }) {
+  return {
+    async endpoint(fields: Partial<Webhook> = {}): Promise<Webhook> {
+      const at = new Date(startMs);
+      const webhook: Webhook = {
+        id: newId(), ownerId, madeAs: 'ADMIN', surveyId: null, url: 'https://example.com/', events: ['survey.published'], description: null,
+        isActive: true, isBatch: false, maxPerSecond: null, maxAgeSeconds: 432_000, maxWaiting: 100, secretSealed: Buffer.from('x'), oldSecrets: [], failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null,
+        createdAt: at, updatedAt: at, ...fields,
+      };
+      await stores().webhooks.create(webhook);
+      return webhook;
+    },
+    listOf: async (webhookId: string) => (await stores().deliveries.list({ webhookId, page: 1, limit: 100 })).items.reverse(),
+    /** A deliverer whose clock and answers are the test's. */
+    world() {
+      const answer: Sent = { kind: 'replied', status: 500, response: 'no', retryAfter: undefined, latencyMs: 3 };
+      const state = { nowMs: startMs, answer: answer as Sent, attemptsAt: [] as number[], signatures: [] as string[] };
+      const deliverer = createDeliverer({
+        ...stores(), secrets: { open: makeSecret }, scheduleSeconds: schedule, metrics: { webhookAttempted: () => undefined },
+        log: createLog('silent'), now: () => state.nowMs, random: () => 0.5, newId,
+        send: async ({ headers }) => (state.attemptsAt.push(state.nowMs), state.signatures.push(headers['webhook-signature'] ?? ''), state.answer),
+      });
+      return { state, deliverer };
+    },
+  };
+}
+
+export function rowFor(webhookId: string, atMs: number, more: Partial<NewDelivery> = {}): NewDelivery {
+  const [id, at] = [newId(atMs), new Date(atMs)];
+  return { id, webhookId, event: 'survey.published', eventKey: id, occurredAt: at, data: {}, nextAttemptAt: at, createdAt: at, ...more };
+}
