@@ -19,13 +19,24 @@ describe('the live socket', () => {
   let listening: us_listen_socket | false = false;
   let port = 0;
   let isAllowed = true;
+  let onOpened: () => void = () => undefined;
 
   before(async () => {
     const app = uWS.App();
     const deps: SocketDeps = {
-      ...bareLive(members, (transport, change) => void connected.push(`${transport} ${change}`)),
+      ...bareLive(members, (transport, change) => {
+        connected.push(`${transport} ${change}`);
+        onOpened();
+      }),
       idleTimeoutSeconds, origins: ['https://pages.example'], isDraining: () => false, addressOf: (address) => address,
-      tickets: { issue: unused, redeem: async (ticket) => (ticket === '' ? undefined : listener) },
+      tickets: {
+        issue: unused,
+        redeem: async (ticket) => {
+          // Like the answer of a store: it comes when the server is no longer at the request.
+          await new Promise((resolve) => setImmediate(resolve));
+          return ticket === '' ? undefined : listener;
+        },
+      },
       people: { current: async (principal) => principal },
       limits: { consume: async () => ({ isAllowed, limit: 100, remaining: isAllowed ? 99 : 0, resetAt: 1_760_000_000, retryAfterSeconds: 7 }) },
     };
@@ -67,6 +78,28 @@ describe('the live socket', () => {
         response.on('data', (piece) => (text += String(piece))).on('end', () => resolve({ status: response.statusCode, headers: response.headers, body: JSON.parse(text) }));
       });
     });
+
+  it('keeps whom it has let in, whatever comes to lie where the request was', async () => {
+    const kept: Buffer[] = [];
+    onOpened = () => {
+      for (let bytes = 16; bytes <= 512; bytes += 16) kept.push(Buffer.allocUnsafeSlow(bytes).fill(0x10));
+    };
+    try {
+      const ends = await Promise.all(Array.from({ length: 20 }, async () => {
+        const socket = await open();
+        const end = new Promise((resolve) => {
+          socket.once('close', (code) => resolve(`closed with ${code}`));
+          socket.once('message', (data) => resolve(JSON.parse(String(data)).type));
+        });
+        socket.send('{"type":"ping"}');
+        return end.finally(() => socket.terminate());
+      }));
+      assert.deepEqual(new Set(ends), new Set(['pong']));
+    } finally {
+      onOpened = () => undefined;
+    }
+    await eventually(() => assert.equal(members.size, 0));
+  });
 
   it('refuses like every other call: with a request id and with where the caller stands', async () => {
     const cases = [

@@ -31,7 +31,11 @@ export async function openLive(service: Pick<RunningService, 'base'>, token: str
   const socket = new WebSocket(socketUrl(service, await takeTicket(service, token)), 'survey.v1');
   const messages: Message[] = [];
   socket.on('message', (data, isBinary) => messages.push(isBinary ? { type: 'binary' } : (JSON.parse(data.toString()) as Message)));
-  const closed = new Promise<{ code: number; reason: string }>((resolve) => socket.on('close', (code, reason) => resolve({ code, reason: reason.toString() })));
+  let end = 'open';
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => socket.on('close', (code, reason) => {
+    end = `closed with ${code} ${reason.toString()}`;
+    resolve({ code, reason: reason.toString() });
+  }));
   await new Promise<void>((resolve, reject) => {
     socket.once('open', resolve);
     socket.once('error', reject);
@@ -42,7 +46,7 @@ export async function openLive(service: Pick<RunningService, 'base'>, token: str
     next: (type, fits = () => true, withinMs = 30_000) =>
       eventually(() => {
         const found = messages.find((message) => message.type === type && fits(message));
-        if (!found) throw new Error(`no ${type} among ${JSON.stringify(messages).slice(0, 2000)}`);
+        if (!found) throw new Error(`no ${type} among ${JSON.stringify(messages).slice(0, 2000)} of a socket that is ${end}`);
         return found;
       }, withinMs),
     responseIds: () => messages.filter(({ type }) => type === 'response').map((message) => String(message['responseId'])),

@@ -96,10 +96,9 @@ async function receive(deps: SocketDeps, { path, res, req, context }: Upgrade): 
   try {
     const principal = await admit(deps, knock);
     if (reply.isOver) return;
-    res.cork(() => {
-      res.writeStatus('101 Switching Protocols').writeHeader('x-request-id', requestId);
-      res.upgrade<Link>({ principal, port: undefined }, key, subprotocol, extensions, context);
-    });
+    // Not corked: after a corked upgrade the server reads the request's state where it no longer is, and closes some of the new connections by what it finds.
+    res.writeStatus('101 Switching Protocols').writeHeader('x-request-id', requestId);
+    res.upgrade<Link>({ principal, port: undefined }, key, subprotocol, extensions, context);
   } catch (error) {
     const problem = asProblem(error, deps.log, { requestId, route: path });
     // Counted like calls without a valid token, so that guessing tickets is limited.
