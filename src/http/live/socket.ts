@@ -53,17 +53,26 @@ interface Port {
 
 /** The WebSocket `/live`: a ticket opens it, then client and session talk. */
 export function addLiveSocket(app: Pick<TemplatedApp, 'ws'>, path: string, deps: SocketDeps): void {
+  let fresh: WebSocket<Link> | undefined;
+  const opened = (): WebSocket<Link> | undefined => {
+    const ws = fresh;
+    fresh = undefined;
+    return ws;
+  };
   app.ws<Link>(path, {
     maxPayloadLength: liveLimits.frameBytes, maxBackpressure: backlogAtMostBytes, closeOnBackpressureLimit: 1,
     // Pings go out by themselves, so half-open connections end here.
     idleTimeout: deps.idleTimeoutSeconds ?? liveLimits.idleSeconds, sendPingsAutomatically: true,
-    upgrade: (res, req, context) => void receive(deps, { path, res, req, context }),
-    open: (ws) => {
-      ws.getUserData().port = openPort(deps, ws);
-    },
+    upgrade: (res, req, context) => void receive(deps, { path, res, req, context, opened }),
+    // No more than this before the cork is over: the server then looks at what was the request's state, by now free memory that anything may
+    // have been written to, and would close the connection by what it finds.
+    open: (ws) => void (fresh = ws),
     message: (ws, bytes, isBinary) => ws.getUserData().port?.conversation.hear(Buffer.from(bytes).toString(), isBinary),
     drain: (ws) => ws.getUserData().port?.drained(),
-    close: (ws) => ws.getUserData().port?.closed(),
+    close: (ws) => {
+      if (ws === fresh) fresh = undefined;
+      ws.getUserData().port?.closed();
+    },
   });
 }
 
@@ -80,9 +89,11 @@ interface Upgrade {
   res: HttpResponse;
   req: HttpRequest;
   context: us_socket_context_t;
+  /** The connection that this upgrade has made, if it still stands. */
+  opened(): WebSocket<Link> | undefined;
 }
 
-async function receive(deps: SocketDeps, { path, res, req, context }: Upgrade): Promise<void> {
+async function receive(deps: SocketDeps, { path, res, req, context, opened }: Upgrade): Promise<void> {
   const reply = openReply(res);
   const knock: Knock = {
     ticket: req.getQuery('ticket') ?? '',
@@ -96,9 +107,12 @@ async function receive(deps: SocketDeps, { path, res, req, context }: Upgrade): 
   try {
     const principal = await admit(deps, knock);
     if (reply.isOver) return;
-    // Not corked: after a corked upgrade the server reads the request's state where it no longer is, and closes some of the new connections by what it finds.
-    res.writeStatus('101 Switching Protocols').writeHeader('x-request-id', requestId);
-    res.upgrade<Link>({ principal, port: undefined }, key, subprotocol, extensions, context);
+    res.cork(() => {
+      res.writeStatus('101 Switching Protocols').writeHeader('x-request-id', requestId);
+      res.upgrade<Link>({ principal, port: undefined }, key, subprotocol, extensions, context);
+    });
+    const ws = opened();
+    if (ws) ws.getUserData().port = openPort(deps, ws);
   } catch (error) {
     const problem = asProblem(error, deps.log, { requestId, route: path });
     // Counted like calls without a valid token, so that guessing tickets is limited.
