@@ -1,19 +1,20 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema';
+import type { Held } from './bounded-fetch.ts';
 import { callFailure } from './failures.ts';
 import { effortOf } from './models.ts';
-import type { ProviderOptions } from './openai.ts';
+import { withoutLimit, type ProviderOptions } from './openai.ts';
 import { countOf, RefusedReply, type Completion, type CompletionRequest, type Provider } from './provider.ts';
 import { readEvents, streamHeaders, withinTime } from './streamed.ts';
 
 /** Provider B. */
 export function createAnthropic({ apiKey, baseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
-  const client = new Anthropic({ apiKey, authToken: null, baseURL: baseUrl ?? null, maxRetries: 0, timeout: timeoutMs, logLevel: 'off', fetch });
+  const client = new Anthropic({ apiKey, authToken: null, baseURL: baseUrl ?? null, maxRetries: 0, ...withoutLimit(timeoutMs), logLevel: 'off', fetch });
   return {
     name: 'anthropic',
     models,
     async complete(request) {
-      await request.begin?.();
+      if (request.wrote) await request.begin?.();
       const bounded = withinTime(request, timeoutMs);
       try {
         return await (bounded.wrote ? written(client, bounded, bounded.wrote) : complete(client, bounded));
@@ -37,7 +38,8 @@ function paramsOf({ model, system, turns, schema, maxOutputTokens }: CompletionR
 }
 
 async function complete(client: Anthropic, request: CompletionRequest): Promise<Completion> {
-  const reply = await client.messages.create(paramsOf(request), { signal: request.signal });
+  const fetchOptions: Held = { begin: request.begin };
+  const reply = await client.messages.create(paramsOf(request), { signal: request.signal, fetchOptions });
   const tokens = { inputTokens: countOf(reply.usage?.input_tokens), outputTokens: countOf(reply.usage?.output_tokens) };
   if (reply.stop_reason === 'refusal') throw new RefusedReply(tokens);
   const text = (reply.content ?? []).map((block) => (block.type === 'text' ? block.text : '')).join('');

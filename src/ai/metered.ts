@@ -65,17 +65,22 @@ export function meter(provider: Provider, metered: Metered, deps: MeterDeps): Pr
     ...provider, account,
     async complete(request) {
       const id = deps.newId();
-      await ready(id, request, metered, deps).catch(async (error: unknown) => {
-        await settle(id, 0);
+      let unready: { error: unknown } | undefined;
+      const begin = (): Promise<void> => ready(id, request, metered, deps).catch((error: unknown) => {
+        unready = { error };
         throw error;
       });
       try {
-        const completion = await provider.complete(request);
+        const completion = await provider.complete({ ...request, begin });
         // What is stored of the answer is not to stand in line behind this, nor is the next call.
         const tell = (): Promise<unknown> => record(id, request, { ...completion, isFailed: false });
         const noted = Promise.all([turn().then(() => settle(id, completion.inputTokens + completion.outputTokens)), behindNextCall().then(tell)]);
         return { ...completion, noted };
       } catch (error) {
+        if (unready) {
+          await settle(id, 0);
+          throw unready.error;
+        }
         if (error instanceof Problem && error.code === 'AI_RATE_LIMITED')
           await budget.hold(account, (error.retryAfterSeconds ?? 1) * 1000).catch((trouble: unknown) => log.debug({ err: trouble }, 'an AI provider is not held back'));
         const counted = error instanceof RefusedReply ? error.tokens : undefined;

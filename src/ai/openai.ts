@@ -2,6 +2,7 @@ import OpenAI, { AzureOpenAI } from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
 import type { CompletionUsage } from 'openai/resources/completions';
 import type { ProviderName } from '../settings.ts';
+import type { Held } from './bounded-fetch.ts';
 import { callFailure } from './failures.ts';
 import { effortOf } from './models.ts';
 import { countOf, RefusedReply, type Completion, type CompletionRequest, type Provider, type Tokens } from './provider.ts';
@@ -15,26 +16,30 @@ export interface ProviderOptions {
   apiKey: string;
   baseUrl?: string | undefined;
   models: Provider['models'];
-  /** For one call; the request's signal may end it earlier. */
+  /** For one call, from when it leaves; the request's signal may end it earlier. The fetch sees to it. */
   timeoutMs: number;
+  /** Waits for the leave that it is given before it sends anything. */
   fetch: typeof fetch;
 }
 
+/** The SDKs' own limit counts from when a call is made ready, which may be long before it leaves. Providers are told the one that holds. */
+export const withoutLimit = (timeoutMs: number) => ({ timeout: 2 ** 31 - 1, defaultHeaders: { 'X-Stainless-Timeout': String(Math.trunc(timeoutMs / 1000)) } });
+
 /** Provider A. */
 export function createOpenAi({ apiKey, baseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
-  const client = new OpenAI({ apiKey, baseURL: baseUrl ?? null, organization: null, project: null, maxRetries: 0, timeout: timeoutMs, logLevel: 'off', fetch });
+  const client = new OpenAI({ apiKey, baseURL: baseUrl ?? null, organization: null, project: null, maxRetries: 0, ...withoutLimit(timeoutMs), logLevel: 'off', fetch });
   return chatProvider('openai', client, { models, timeoutMs });
 }
 
 /** Provider C, through its OpenAI-compatible interface. */
 export function createGemini({ apiKey, baseUrl = geminiBaseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
-  const client = new OpenAI({ apiKey, baseURL: baseUrl, organization: null, project: null, maxRetries: 0, timeout: timeoutMs, logLevel: 'off', fetch: unlisted(fetch) });
+  const client = new OpenAI({ apiKey, baseURL: baseUrl, organization: null, project: null, maxRetries: 0, ...withoutLimit(timeoutMs), logLevel: 'off', fetch: unlisted(fetch) });
   return chatProvider('gemini', client, { models, timeoutMs });
 }
 
 /** Provider D: the deployment decides the model, so both tiers are the deployment unless models are named. */
 export function createAzure({ apiKey, endpoint, deployment, models, timeoutMs, fetch }: Omit<ProviderOptions, 'baseUrl'> & { endpoint: string; deployment: string }): Provider {
-  const client = new AzureOpenAI({ apiKey, baseURL: null, endpoint, deployment, apiVersion: azureApiVersion, maxRetries: 0, timeout: timeoutMs, logLevel: 'off', fetch });
+  const client = new AzureOpenAI({ apiKey, baseURL: null, endpoint, deployment, apiVersion: azureApiVersion, maxRetries: 0, ...withoutLimit(timeoutMs), logLevel: 'off', fetch });
   return chatProvider('azure', client, { models, timeoutMs });
 }
 
@@ -54,11 +59,11 @@ function chatProvider(name: ProviderName, client: OpenAI, { models, timeoutMs }:
     name,
     models,
     async complete(request) {
-      await request.begin?.();
+      if (request.wrote) await request.begin?.();
       const bounded = withinTime(request, timeoutMs);
       const params = paramsOf(name, bounded);
       try {
-        return await (bounded.wrote ? written(client, params, { signal: bounded.signal, wrote: bounded.wrote }) : complete(client, params, bounded.signal));
+        return await (bounded.wrote ? written(client, params, { signal: bounded.signal, wrote: bounded.wrote }) : complete(client, params, bounded));
       } catch (error) {
         throw callFailure(error, bounded.signal);
       }
@@ -78,8 +83,9 @@ function paramsOf(name: ProviderName, { model, system, turns, schemaName, schema
   };
 }
 
-async function complete(client: OpenAI, params: ChatCompletionCreateParamsNonStreaming, signal: AbortSignal): Promise<Completion> {
-  const reply = await client.chat.completions.create(params, { signal });
+async function complete(client: OpenAI, params: ChatCompletionCreateParamsNonStreaming, { signal, begin }: CompletionRequest): Promise<Completion> {
+  const fetchOptions: Held = { begin };
+  const reply = await client.chat.completions.create(params, { signal, fetchOptions });
   const choice = reply.choices?.[0];
   const tokens = tokensOf(reply.usage);
   if (choice?.finish_reason === 'content_filter' || choice?.message?.refusal) throw new RefusedReply(tokens);

@@ -69,7 +69,7 @@ async function build(name: ProviderName, found: FoundSettings, { guard, callTime
   assertKeyForm(name, apiKey, endpoint ?? baseUrl);
   const defaults = providerDefaults[name];
   const models = { high: found.modelHigh ?? (deployment || defaults.high), low: found.modelLow ?? (deployment || defaults.low) };
-  const fetch = createBoundedFetch({ maxReplyBytes, ...(isAddressEntered ? { guard, connections: connections.guarded } : { connections: connections.own }) });
+  const fetch = createBoundedFetch({ maxReplyBytes, timeoutMs: callTimeoutMs, ...(isAddressEntered ? { guard, connections: connections.guarded } : { connections: connections.own }) });
   const common = { apiKey, baseUrl, models, timeoutMs: callTimeoutMs, fetch };
   if (name === 'anthropic') return (await import('./anthropic.ts')).createAnthropic(common);
   const { createAzure, createGemini, createOpenAi } = await import('./openai.ts');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import type { AnalysisType, Conclusion } from '../../src/ai/analyses.ts';
+import { createBoundedFetch } from '../../src/ai/bounded-fetch.ts';
 import { createOpenAi } from '../../src/ai/openai.ts';
 import type { KeptReplies, Provider } from '../../src/ai/provider.ts';
 import { blankSurvey } from '../../src/domain/blank-survey.ts';
@@ -72,7 +73,8 @@ export async function openAnalysisScene() {
     let told = 0;
     const add = (texts: string[], { isEarlier = false } = {}) =>
       responses.store(texts.map((text) => responseLine({ surveyId: survey.id, submittedAtMs: givenStart + (told += 1) * (isEarlier ? -1 : 1), codes: [1], texts: [text] })));
-    const openAi = createOpenAi({ apiKey: standInKey, baseUrl: ai.env['OPENAI_BASE_URL'], models: { high: 'large', low: 'small' }, timeoutMs: 10_000, fetch });
+    const timeoutMs = 10_000;
+    const openAi = createOpenAi({ apiKey: standInKey, baseUrl: ai.env['OPENAI_BASE_URL'], models: { high: 'large', low: 'small' }, timeoutMs, fetch: createBoundedFetch({ maxReplyBytes: 1024 ** 2, timeoutMs }) });
     const provider: Provider = { ...openAi, kept, complete: async (request) => ({ ...(await openAi.complete(request)), ...(noted && { noted }) }) };
     const run = async (): Promise<Conclusion | null> => {
       const job: SurveyJob = { id: newId(), ownerId, surveyId: survey.id, topic: `${type}/test`, request: { analysisType: type }, status: 'RUNNING', progress: 0, error: null, claim: null };

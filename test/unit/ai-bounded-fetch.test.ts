@@ -3,15 +3,18 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { createBoundedFetch } from '../../src/ai/bounded-fetch.ts';
+import { setImmediate as turn } from 'node:timers/promises';
+import { createBoundedFetch, type Held } from '../../src/ai/bounded-fetch.ts';
 import type { Guard } from '../../src/webhooks/guard.ts';
+
+const bounds = { maxReplyBytes: 1000, timeoutMs: 10_000 };
 
 describe('a fetch with bounds', () => {
   let server: Server;
   let url: string;
   let answer: (response: ServerResponse, socket: Socket, path: string) => void;
   let paths: string[];
-  const bounded = createBoundedFetch({ maxReplyBytes: 1000 });
+  const bounded = createBoundedFetch(bounds);
 
   before(async () => {
     server = createServer((request, response) => {
@@ -63,7 +66,7 @@ describe('a fetch with bounds', () => {
     };
     const byName = url.replace('127.0.0.1', 'localhost');
     await bounded(byName, { method: 'POST', body: '{}' });
-    const guarded = createBoundedFetch({ maxReplyBytes: 1000, guard: { refusalOf: () => undefined, lookup } });
+    const guarded = createBoundedFetch({ ...bounds, guard: { refusalOf: () => undefined, lookup } });
     await assert.rejects(guarded(byName, { method: 'POST', body: '{}' }), /refused/);
     assert.deepEqual([sockets.size, lookups], [1, 1]);
   });
@@ -82,10 +85,61 @@ describe('a fetch with bounds', () => {
     }
   });
 
+  it('has no words of a status that comes without', async () => {
+    answer = (response) => response.writeHead(205, { 'content-type': 'application/json' }).end('{}');
+    const reply = await post();
+    assert.equal(await reply.text(), '');
+    await assert.rejects(reply.json(), SyntaxError);
+  });
+
   it('follows no redirect', async () => {
     answer = (response) => response.writeHead(302, { location: '/inside' }).end();
     assert.equal((await post()).status, 302);
     assert.deepEqual(paths, ['/']);
+  });
+
+  it('sends nothing before it has leave, and nothing without', async () => {
+    answer = (response) => response.end('{"a":1}');
+    let begin = (): void => undefined;
+    const leave = new Promise<void>((resolve) => (begin = resolve));
+    const held: RequestInit & Held = { method: 'POST', body: '{}', begin: () => leave };
+    const reply = bounded(url, held);
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    assert.deepEqual(paths, []);
+    begin();
+    assert.deepEqual(await (await reply).json(), { a: 1 });
+    const refused: RequestInit & Held = { ...held, begin: async () => { throw new Error('no leave'); } };
+    await assert.rejects(bounded(url, refused), /no leave/);
+    const caller = new AbortController();
+    const left: RequestInit & Held = { ...held, signal: caller.signal, begin: async () => caller.abort() };
+    await assert.rejects(bounded(url, left));
+    assert.deepEqual(paths, ['/']);
+  });
+
+  it('counts its time from when it has leave until the reply is whole', async (t) => {
+    let arrived = (): void => undefined;
+    const hasArrived = new Promise<void>((resolve) => (arrived = resolve));
+    answer = (response) => void response.writeHead(200).write('{', () => arrived());
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    let begin = (): void => undefined;
+    const leave = new Promise<void>((resolve) => (begin = resolve));
+    const held: RequestInit & Held = { method: 'POST', body: '{}', begin: () => leave };
+    let isOver = false;
+    const outcome = assert.rejects(bounded(url, held).finally(() => (isOver = true)), /timed out/);
+    t.mock.timers.tick(bounds.timeoutMs * 2);
+    begin();
+    await hasArrived;
+    t.mock.timers.tick(bounds.timeoutMs - 1);
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    assert.equal(isOver, false);
+    t.mock.timers.tick(1);
+    await outcome;
+    server.closeAllConnections();
+  });
+
+  it('fails when the reply breaks off', async () => {
+    answer = (response, socket) => void response.writeHead(200).write('{', () => socket.destroy());
+    await assert.rejects(post());
   });
 
   it('is broken off by its signal, before and while the body comes', async () => {
@@ -123,7 +177,7 @@ describe('a fetch with bounds', () => {
       assert.equal((await (await stream()).text()).length, 4000);
       answer = (response) => events(response).end('x'.repeat(4001));
       await assert.rejects((await stream()).text(), ({ cause }: Error) => /longer than 4000 bytes/.test(String(cause)));
-      const wide = createBoundedFetch({ maxReplyBytes: 1024 ** 2 });
+      const wide = createBoundedFetch({ ...bounds, maxReplyBytes: 1024 ** 2 });
       const post = () => wide(url, { method: 'POST', body: '{}', headers: { accept: 'text/event-stream' } });
       answer = (response) => events(response).end(`${'x'.repeat(200_000)}\r\n\r\n`.repeat(3));
       assert.equal((await (await post()).text()).length, 600_012);

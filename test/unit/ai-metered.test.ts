@@ -14,10 +14,14 @@ const { signal } = new AbortController();
 const task: Task<unknown> = { name: 'task', version: 1, tier: 'low', system: 's', data: {}, schema: z.object({}), read: (value) => ({ value }), maxOutputTokens: 10 };
 
 /** A provider whose calls are limited and written down as `deps` say; counts those that went out. */
-function scene(deps: Partial<MeterDeps>, purpose: Purpose = {}) {
+function scene(deps: Partial<MeterDeps>, purpose: Purpose = {}, other?: Provider) {
   let sent = 0;
-  const complete = async (_: CompletionRequest) => ((sent += 1), { text: '{}', inputTokens: 1, outputTokens: 1 });
-  const provider: Provider = { name: 'openai', models: { high: 'h', low: 'l' }, complete };
+  const complete = async ({ begin }: CompletionRequest) => {
+    await begin?.();
+    sent += 1;
+    return { text: '{}', inputTokens: 1, outputTokens: 1 };
+  };
+  const provider: Provider = other ?? { name: 'openai', models: { high: 'h', low: 'l' }, complete };
   const budget: MeterDeps['budget'] = { take: async () => 0, settle: async () => {}, hold: async () => {} };
   const metered = meter(provider, { account: 'a', allowance: { requestsPerMinute: 1, tokensPerMinute: 1 }, purpose: { surveyId: 's', ...purpose } }, {
     budget, usage: { record: async () => {} }, surveys: { isOn: async () => true }, patienceMs: Infinity, lasting: (step) => step(), newId: () => 'id', log: createLog('silent'), ...deps,
@@ -122,6 +126,22 @@ describe('a call within limits', () => {
     const { metered, sent } = scene({ budget: { take, settle: async () => {}, hold: async () => {} }, surveys: { isOn: async () => ((looks += 1), true) } });
     await ask(metered, task, endless.signal);
     assert.deepEqual([sent(), takes, looks], [1, 1, 2], 'whether AI is on is asked again, and last');
+  });
+
+  it('is handed to the provider, which makes it ready, before it is near and has room', async () => {
+    const steps: string[] = [];
+    const provider: Provider = {
+      name: 'openai', models: { high: 'h', low: 'l' },
+      async complete({ begin }) {
+        steps.push('made ready');
+        await begin?.();
+        steps.push('sent');
+        return { text: '{}', inputTokens: 1, outputTokens: 1 };
+      },
+    };
+    const { metered } = scene({ budget: { take: async () => (steps.push('room'), 0), settle: async () => {}, hold: async () => {} } }, {}, provider);
+    await askAhead(metered, task, { signal, near: async () => void steps.push('near'), begin: async () => void steps.push('leave') });
+    assert.deepEqual(steps, ['made ready', 'near', 'room', 'leave', 'sent']);
   });
 
   it('finds out whether AI is on before it is near, and takes room only then', async (t) => {
