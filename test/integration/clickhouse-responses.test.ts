@@ -200,6 +200,25 @@ test('erasing a survey removes its rows and no others', async () => {
   assert.equal((await responses.countOf([one, other])).get(other)?.total, 1);
 });
 
+test('erasing goes on beside parts that a deleted survey has left empty, with which nothing can be merged for minutes', async () => {
+  const [between, surveyId] = [newId(), newId()];
+  const gone = { surveyId, responseId: newId(), texts: ['a secret'] };
+  const merges = (verb: string) => clickhouse.command(`SYSTEM ${verb} MERGES ${clickhouse.table('responses')}`);
+  await responses.eraseDeleted();
+  await merges('STOP');
+  try {
+    await store([lineOf(gone), lineOf({ surveyId, texts: ['kept'] })]);
+    await store([lineOf({ surveyId: between })]);
+    await store([encodeTombstone(surveyId, gone.responseId, start)]);
+  } finally {
+    await merges('START');
+  }
+  await responses.eraseSurvey(between);
+  assert.equal(await responses.eraseDeleted(), 1);
+  const rows = await clickhouse.select<[number, string[]]>(`SELECT is_deleted, texts FROM ${clickhouse.table('responses')} WHERE survey_id = '${surveyId}' ORDER BY is_deleted`);
+  assert.deepEqual(rows, [[0, ['kept']], [1, []]]);
+});
+
 test('pages are newest first and meet without gap or overlap', async () => {
   const surveyId = newId();
   const given = Array.from({ length: 25 }, (_, index) => ({ surveyId, responseId: newId(), submittedAtMs: start + Math.floor(index / 3) }));

@@ -17,6 +17,8 @@ export type Doom = { respondent: string } | { before: Date };
 const erasureTimeoutMs = 30 * 60_000;
 const mostMerges = 5;
 const mergeAgainMs = 250;
+/** Versions of a response have it in common. */
+const key = 'survey_id, submitted_at, response_id';
 
 /** Removes content from the disk itself; slow work for jobs. */
 export function createErasure(clickhouse: ClickHouse, placement: Placement) {
@@ -49,19 +51,24 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
     },
     /**
      * Removes what deleted responses have left behind. Their tombstones stay, so that a late redelivery brings nothing back. Works by
-     * merging the months concerned. Returns how many months were.
+     * merging the months concerned, and where that does not help by deleting. Returns how many months were.
      */
     async eraseDeleted(): Promise<number> {
       const seen = new Set<string>();
       // Parts that another merge holds at the moment may be passed over: what is left is looked for again.
       for (let attempt = 0; attempt < mostMerges; attempt += 1) {
         if (attempt > 0) await pause(attempt * mergeAgainMs);
-        const key = 'survey_id, submitted_at, response_id';
-        const concerned = await months(`is_deleted = 0 AND (${key}) GLOBAL IN (SELECT ${key} FROM ${table} WHERE is_deleted = 1)`);
+        const leftBehind = (among: 'IN' | 'GLOBAL IN', all: string): string => `is_deleted = 0 AND (${key}) ${among} (SELECT ${key} FROM ${all} WHERE is_deleted = 1)`;
+        const concerned = await months(leftBehind('GLOBAL IN', table));
         if (concerned.length === 0) break;
         for (const month of concerned) {
           seen.add(month);
-          await clickhouse.command(`OPTIMIZE TABLE ${storage} PARTITION ID ${text(month)} FINAL`, { timeoutMs: erasureTimeoutMs });
+          // A part that the deletion of a survey has emptied has no projection, and nothing merges across it until the server drops it, minutes later.
+          const isMerged = attempt === 0 || placement.cluster !== undefined;
+          const statement = isMerged
+            ? `OPTIMIZE TABLE ${storage} PARTITION ID ${text(month)} FINAL`
+            : `ALTER TABLE ${storage} DELETE IN PARTITION ID ${text(month)} WHERE ${leftBehind('IN', storage)} SETTINGS mutations_sync = 2`;
+          await clickhouse.command(statement, { timeoutMs: erasureTimeoutMs });
         }
       }
       return seen.size;
