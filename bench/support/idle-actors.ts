@@ -25,7 +25,7 @@ export async function weighActors(count: number, questions: number): Promise<Act
   const actors = createSurveyActors({ audit: { record: async () => undefined },
     surveys: { load, change: () => Promise.reject(new Error('nothing changes here')) },
     intake: { announce: async () => true, reopen: async () => true, revision: async () => undefined, counts: nothing, filledAt: nothing, close: nothing },
-    countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, now: () => Date.now() + aheadMs, log: createLog('silent'), metrics: { actorsHeld: () => undefined },
+    countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, now: () => Date.now() + aheadMs, monotonicMs: () => performance.now() + aheadMs, log: createLog('silent'), metrics: { actorsHeld: () => undefined },
   });
   // The first ones pay for what all share.
   for (let n = 0; n < 100; n += 1) await actors.lookUp(newId());
