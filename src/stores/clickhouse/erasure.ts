@@ -19,6 +19,8 @@ const mostMerges = 5;
 const mergeAgainMs = 250;
 /** Versions of a response have it in common. */
 const key = 'survey_id, submitted_at, response_id';
+/** Rows of responses that have been deleted. */
+const leftBehind = (among: 'IN' | 'GLOBAL IN', all: string): string => `is_deleted = 0 AND (${key}) ${among} (SELECT ${key} FROM ${all} WHERE is_deleted = 1)`;
 
 /** Removes content from the disk itself; slow work for jobs. */
 export function createErasure(clickhouse: ClickHouse, placement: Placement) {
@@ -58,7 +60,6 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
       // Parts that another merge holds at the moment may be passed over: what is left is looked for again.
       for (let attempt = 0; attempt < mostMerges; attempt += 1) {
         if (attempt > 0) await pause(attempt * mergeAgainMs);
-        const leftBehind = (among: 'IN' | 'GLOBAL IN', all: string): string => `is_deleted = 0 AND (${key}) ${among} (SELECT ${key} FROM ${all} WHERE is_deleted = 1)`;
         const concerned = await months(leftBehind('GLOBAL IN', table));
         if (concerned.length === 0) break;
         for (const month of concerned) {
