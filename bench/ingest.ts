@@ -20,7 +20,7 @@ try {
   const responses = createResponseStore({ clickhouse });
   const lines = encodeBatch();
   const insert = async () => {
-    const outcome = await responses.insertBatch({ lines, rows: batchRows, codeColumns: benchQuestions.length, token: newId() });
+    const outcome = await responses.insertBatch({ lines, rows: batchRows, codeColumns: benchQuestions.length });
     if (outcome.kind !== 'stored') throw new Error(`a batch was not stored: ${outcome.reason}`);
   };
   await insert();

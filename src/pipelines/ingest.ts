@@ -1,65 +1,75 @@
+import { setMaxListeners } from 'node:events';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Shard } from '../stores/redis/shards.ts';
-import { UnknownEntry, type Manifest, type Ownership, type Stream, type StreamEntry } from '../stores/redis/stream.ts';
-import { describe, linesOf, surveysOf } from './ingest/batch.ts';
-import { Fenced, keepHold, type Hold } from './ingest/hold.ts';
+import { isAtOrAfter, UnknownEntry, type Ownership, type Stream, type StreamEntry } from '../stores/redis/stream.ts';
+import { surveysOf } from './ingest/batch.ts';
+import { Fenced, keepLease, type Lease } from './ingest/lease.ts';
 import { createBatchReader, type BatchReader } from './ingest/reader.ts';
+import { createRetention, type IntakeRoom } from './ingest/retention.ts';
 import { createStoring, type BatchSink } from './ingest/storing.ts';
 import { createPauses } from './pauses.ts';
-import { createTail, type Tail } from './tail.ts';
 
 export interface IngestDeps {
   stream: Stream;
   shards: readonly Shard[];
   sink: BatchSink;
-  /** Told of every batch after it is stored and before it is acknowledged; may run again after a crash. A rejection is tried again. */
-  beforeAck(entries: readonly StreamEntry[]): Promise<void>;
-  /** Told after the acknowledgement; a failure is only logged. */
-  afterAck(shard: Shard, entries: readonly StreamEntry[]): Promise<void>;
-  /** Whether the intake has memory for more of what is already stored. */
-  hasRoom(): boolean;
+  /** Hands stored entries on; each at least once, in order. A rejection is tried again, and holds up only the entries behind it. */
+  handOn(entries: readonly StreamEntry[]): Promise<void>;
+  /** A batch can be read from the response store; nothing is waited for. */
+  onStored(shard: Shard, entries: readonly StreamEntry[]): void;
+  room: IntakeRoom;
   /** How long a shard is held without a sign of life; short in tests. */
   leaseMs?: number;
+  /** How long an owner may come no further before it gives the shard up. */
+  stallMs?: number;
   /** Names this process among those that may own a shard. */
   name: string;
   now(): number;
   log: Log;
-  metrics: Pick<Metrics, 'inserted' | 'insertRetried' | 'deadLettered' | 'ingestFenced' | 'shardState'>;
+  metrics: Pick<Metrics, 'inserted' | 'insertRetried' | 'deadLettered' | 'ingestFenced' | 'rowsMissing' | 'shardState'>;
 }
 
 const usualLeaseMs = 10_000;
+const usualStallMs = 30_000;
 /**
  * At most one insert a shard in this time, unless a batch is full: an insert costs about as much as some thousands of rows, so a busy
  * shard gathers for longer than a quiet one.
  */
 const paceMs = (rows: number): number => (rows < 1000 ? 300 : 450);
 const idleMs = 100;
+/** A batch that ends in this time need not be stored again by the next process. */
+const stopGraceMs = 2000;
 
 /**
- * Moves accepted responses from the streams into ClickHouse, each batch exactly once: one owner a shard, a manifest before the insert,
- * a deduplication token made from the stream's ids, and the same batch again after a crash — batches are never regrouped.
+ * Moves accepted responses from the streams into ClickHouse: one owner a shard; a batch is acknowledged when the store was seen to hold its
+ * rows. After a crash rows may be inserted again, which changes nothing. A second reader of the same stream follows behind the first and hands
+ * stored entries on (webhooks, quotas), with a position of its own: while it waits for PostgreSQL, storing goes on.
  */
 export function createIngest(deps: IngestDeps) {
   let isStopping = false;
-  const { leaseMs = usualLeaseMs } = deps;
+  /** Ends what still waits for a store some time after that. */
+  const breakOff = new AbortController();
+  // One listener for each call that is under way.
+  setMaxListeners(0, breakOff.signal);
+  const { leaseMs = usualLeaseMs, stallMs = usualStallMs } = deps;
   const renewMs = Math.ceil(leaseMs / 3.3);
   const { pause, end: endPauses } = createPauses();
-  const store = createStoring({ ...deps, pause, isStopping: () => isStopping });
+  const store = createStoring({ ...deps, pause, stopping: breakOff.signal });
   let loops: Promise<void>[] = [];
 
   const run = async (shard: Shard): Promise<void> => {
-    // Outlives a failure, from which it learns how much it can read at once.
-    const reader = createBatchReader(deps.stream, shard);
+    // They outlive a failure, from which they learn how much they can read at once.
+    const readers = { storing: createBatchReader(deps.stream, shard), handingOn: createBatchReader(deps.stream, shard) };
     while (!isStopping) {
       let owner: Ownership | undefined;
       try {
         owner = await deps.stream.lease(shard, deps.name, leaseMs);
         if (!owner) await pause(renewMs);
-        else await work(owner, reader);
+        else await work(owner, readers);
       } catch (error) {
         if (error instanceof Fenced) deps.metrics.ingestFenced();
-        else deps.log.warn({ err: error, shard: shard.index }, 'ingest was interrupted and starts again');
+        else if (!isStopping) deps.log.warn({ err: error, shard: shard.index }, 'ingest was interrupted and starts again');
         if (owner && error instanceof UnknownEntry) await giveWay(owner);
         await pause(500);
       }
@@ -72,59 +82,72 @@ export function createIngest(deps: IngestDeps) {
     await pause(2 * renewMs);
   };
 
-  const work = async (owner: Ownership, reader: BatchReader): Promise<void> => {
-    const hold = keepHold({ ...deps, owner, leaseMs, renewMs });
+  const work = async (owner: Ownership, readers: Readers): Promise<void> => {
+    const lease = keepLease({ ...deps, owner, leaseMs, renewMs, stallMs });
+    const held: HeldShard = { owner, lease, readers, stored: await deps.stream.acknowledged(owner.shard), isLost: false };
     try {
-      await workOff({ owner, hold, reader, tail: createTail(deps) });
+      await Promise.all([storing(held), handingOn(held)].map((loop) => loop.finally(() => (held.isLost = true))));
     } finally {
-      await hold.end();
+      await lease.end();
       // Also from the middle of a batch: whoever goes on with it need not wait for the lease to end.
       if (isStopping) await deps.stream.release(owner).catch(() => undefined);
     }
   };
 
-  const workOff = async ({ reader, ...held }: HeldShard & { reader: BatchReader }): Promise<void> => {
-    const { owner, hold } = held;
-    const { shard } = owner;
-    let position = await deps.stream.acknowledged(shard);
-    const unfinished = await deps.stream.manifest(shard);
-    if (unfinished) position = await settle({ ...held, manifest: unfinished, entries: await reader.again(unfinished) });
-    while (!isStopping) {
-      hold.check();
+  /** Stores batch after batch, until the shard is lost or the service stops. */
+  const storing = async (held: HeldShard): Promise<void> => {
+    const { owner, lease, readers } = held;
+    const retention = createRetention({ ...deps, shard: owner.shard });
+    while (!isStopping && !held.isLost) {
+      lease.check();
       const startedAt = performance.now();
-      const { entries, isFull } = await reader.next(position);
-      if (entries.length === 0) {
+      const { entries, isFull } = await readers.storing.next(held.stored);
+      lease.progressed();
+      const last = entries.at(-1);
+      if (!last) {
+        await retention.trim(deps.now());
         await pause(idleMs);
         continue;
       }
-      const manifest = describe(shard, entries);
-      if (!(await deps.stream.begin(owner, manifest))) throw new Fenced('the shard was lost');
-      position = await settle({ ...held, manifest, entries });
-      if (!isFull) await pause(Math.max(0, paceMs(manifest.rows) - (performance.now() - startedAt)));
+      const rows = entries.reduce((sum, entry) => sum + entry.count, 0);
+      if (rows > 0) {
+        await store({ owner, lease, entries });
+        if (!(await deps.stream.stored(owner, last.id, surveysOf(entries)))) throw new Fenced('the shard was lost');
+      }
+      if (!(await deps.stream.acknowledge(owner, last.id, entries.length))) throw new Fenced('the shard was lost');
+      held.stored = last.id;
+      retention.add(entries);
+      await retention.trim(deps.now());
+      deps.onStored(owner.shard, entries);
+      if (!isFull) await pause(Math.max(0, paceMs(rows) - (performance.now() - startedAt)));
     }
   };
 
-  /** Stores, tells, acknowledges. Returns the new position. */
-  const settle = async ({ owner, hold, tail, manifest, entries }: HeldShard & { manifest: Manifest; entries: readonly StreamEntry[] }): Promise<string> => {
-    if (manifest.rows > 0) {
-      await store({ owner, hold, manifest, lines: linesOf(entries) });
-      if (!(await deps.stream.stored(owner, manifest, surveysOf(entries)))) throw new Fenced('the shard was lost');
+  /** Hands on what is stored. */
+  const handingOn = async (held: HeldShard): Promise<void> => {
+    const { owner, readers } = held;
+    let position = await deps.stream.handedOn(owner.shard);
+    while (!isStopping && !held.isLost) {
+      if (isAtOrAfter(position, held.stored)) {
+        await pause(idleMs);
+        continue;
+      }
+      const { entries } = await readers.handingOn.next(position, held.stored);
+      const last = entries.at(-1)?.id ?? held.stored;
+      await persist(held, () => deps.handOn(entries));
+      if (!(await deps.stream.noteHandedOn(owner, last))) throw new Fenced('the shard was lost');
+      position = last;
     }
-    await persist('telling others of a batch', hold, () => deps.beforeAck(entries));
-    tail.add(entries);
-    if (!(await deps.stream.end(owner, manifest, tail.keepFrom(deps.now())))) throw new Fenced('the shard was lost');
-    await deps.afterAck(owner.shard, entries).catch((error: unknown) => deps.log.warn({ err: error }, 'a step after the acknowledgement failed'));
-    return manifest.to;
   };
 
-  const persist = async (what: string, hold: Hold, step: () => Promise<void>): Promise<void> => {
+  const persist = async (held: HeldShard, step: () => Promise<void>): Promise<void> => {
     for (let attempt = 0; ; attempt += 1) {
-      hold.check();
+      if (held.isLost) throw new Fenced('the shard was lost');
       try {
         return await step();
       } catch (error) {
         if (isStopping) throw error;
-        deps.log.warn({ err: error, attempt }, `${what} failed and is tried again`);
+        deps.log.warn({ err: error, attempt, shard: held.owner.shard.index }, 'stored responses could not be handed on yet');
         await pause(Math.min(5000, 100 * 2 ** Math.min(attempt, 6)));
       }
     }
@@ -143,21 +166,31 @@ export function createIngest(deps: IngestDeps) {
     start(): void {
       loops = deps.shards.map(run);
     },
-    /** Lets the batch at hand end, gives the shards up. */
+    /** Lets the batch at hand end, unless a store takes too long for it, and gives the shards up. */
     async stop(): Promise<void> {
       isStopping = true;
       endPauses();
       clearInterval(watch);
+      const timer = setTimeout(() => breakOff.abort(), stopGraceMs);
       await Promise.all(loops);
+      clearTimeout(timer);
     },
   };
 }
 
 export type Ingest = ReturnType<typeof createIngest>;
 
+interface Readers {
+  storing: BatchReader;
+  handingOn: BatchReader;
+}
+
 /** A shard as its owner works on it. */
 interface HeldShard {
   owner: Ownership;
-  hold: Hold;
-  tail: Tail;
+  lease: Lease;
+  readers: Readers;
+  /** All up to here is in the response store. */
+  stored: string;
+  isLost: boolean;
 }

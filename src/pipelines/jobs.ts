@@ -6,6 +6,7 @@ import { exportRequested } from '../stores/postgres/exports.ts';
 import { createSessionStore } from '../stores/postgres/sessions.ts';
 import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import { createFanOut, type FanOut } from '../webhooks/fan-out.ts';
+import { createListeners } from '../webhooks/listeners.ts';
 import { startAi } from './ai/start.ts';
 import { createBatchNews } from './batch-news.ts';
 import { makeInProcess } from './exports/fork.ts';
@@ -13,21 +14,26 @@ import { createEndedSurveys } from './ended-surveys.ts';
 import { createExportJobs, type ExportJobs } from './exports/jobs.ts';
 import { createRushWatch } from './exports/rush.ts';
 import { createIngest } from './ingest.ts';
+import { createStoredCheck } from './ingest/stored-check.ts';
 import type { JobsOptions } from './jobs-options.ts';
 import { createOldVersions } from './old-versions.ts';
 import { createOutbox, type Outbox, type OutboxHandler } from './outbox.ts';
 import { createReconcile } from './reconcile.ts';
 import { startSchedule, type ScheduledTask } from './schedule.ts';
 import { createSurveyDeletion } from './survey-deletion.ts';
-import { tailMs } from './tail.ts';
 import { createHint, startWebhooks, webhookHandlers } from './webhooks.ts';
 
 /** Starts what runs behind the interface in this process: ingest and jobs, as its roles say. */
 export function startJobs(options: JobsOptions) {
   const stops: (() => Promise<void>)[] = [];
   const { stores, core, workers, log } = options;
-  const fanOut = createFanOut({ ...stores, metrics: options.metrics, hint: createHint(workers, log), now: core.now, newId, log });
-  if (options.roles.includes('ingest')) stops.push(startIngest(options, fanOut));
+  const fanOutOf = (webhooks: Parameters<typeof createFanOut>[0]['webhooks']) => createFanOut({ ...stores, webhooks, metrics: options.metrics, hint: createHint(workers, log), now: core.now, newId, log });
+  const fanOut = fanOutOf(stores.webhooks);
+  if (options.roles.includes('ingest')) {
+    const listeners = createListeners({ webhooks: stores.webhooks, mayWait: () => stores.pressure.surplusBytes() <= 0 });
+    const stopIngest = startIngest(options, fanOutOf({ listeners: listeners.of }));
+    stops.push(() => (listeners.stop(), stopIngest()));
+  }
   if (options.roles.includes('jobs')) stops.push(...startRelay(options, fanOut));
   return {
     async stop(): Promise<void> {
@@ -38,15 +44,16 @@ export function startJobs(options: JobsOptions) {
 
 function startIngest({ stores, core, metrics, log, name }: JobsOptions, fanOut: FanOut): () => Promise<void> {
   const news = createBatchNews({ actors: core.actors, surveys: stores.surveys, intake: stores.intake, log });
+  const { insertBatch, storedRows } = stores.responses;
   const ingest = createIngest({
-    stream: stores.stream, shards: stores.shards.all, sink: stores.responses, hasRoom: stores.pressure.hasRoom, name, now: core.now, log, metrics,
-    beforeAck: async (entries) => {
+    stream: stores.stream, shards: stores.shards.all, sink: { insertBatch, missing: createStoredCheck(storedRows) }, room: stores.pressure, name, now: core.now, log, metrics,
+    onStored: (shard, entries) => {
+      stores.liveNews.publishStored(shard);
+      void news.saveCounts(entries);
+    },
+    handOn: async (entries) => {
       await news.closeFilled(entries);
       await fanOut.committed(entries);
-    },
-    afterAck: (shard, entries) => {
-      stores.liveNews.publishStored(shard);
-      return news.saveCounts(entries);
     },
   });
   ingest.start();
@@ -114,12 +121,6 @@ function tasks({ stores, core, log }: JobsOptions, outbox: Pick<Outbox, 'purge' 
     { name: 'erase deleted responses for good', everyMs: hourMs, run: async () => void (await stores.responses.eraseDeleted()) },
     { name: 'remove findings of deleted responses and of former analyses', everyMs: hourMs, run: () => stores.findings.sweep(core.now()) },
     { name: 'delete responses whose time is over', everyMs: 600_000, run: async () => void (await core.erasing.eraseExpired()) },
-    {
-      name: 'forget what was stored long ago', everyMs: 60_000,
-      run: async () => {
-        for (const shard of stores.shards.all) await stores.stream.forget(shard, new Date(core.now() - tailMs));
-      },
-    },
     { name: 'remove uploads that nobody claimed', everyMs: 600_000, run: async () => void (await core.uploads.sweep()) },
     { name: 'forget sessions that are long over', everyMs: hourMs, run: async () => void (await createSessionStore(stores.sql).sweep()) },
     { name: 'remove what is left of surveys that were deleted long ago', everyMs: hourMs, run: async () => void (await createDeletedSurveys(stores.sql, log).removeOld(core.now(), stopping)) },

@@ -40,20 +40,21 @@ test('on a cluster the schema is made on every server: replicated rows, and a ta
   const parsed = await Promise.all(statements.map(formatted));
   const changes = parsed.filter((statement) => !statement.startsWith('INSERT'));
   const made = Array.from({ length: 5 }, () => 'CREATE TABLE');
-  assert.deepEqual(changes.map((statement) => /^(CREATE|ALTER) (DATABASE|TABLE)/.exec(statement)?.[0]), ['CREATE DATABASE', ...made, 'ALTER TABLE']);
+  assert.deepEqual(changes.map((statement) => /^(CREATE|ALTER) (DATABASE|TABLE)/.exec(statement)?.[0]), ['CREATE DATABASE', ...made, 'ALTER TABLE', 'ALTER TABLE']);
   for (const statement of changes) assert.match(statement, /ON CLUSTER `main-cluster`/);
-  const [, , local = '', distributed = '', findings = '', allFindings = '', merges = ''] = changes;
-  assert.match(local, /responses_local.*ENGINE = ReplicatedReplacingMergeTree\('\/clickhouse\/tables\/\{shard\}\/[^']+', '\{replica\}', version, is_deleted\).*replicated_deduplication_window = 10000/);
+  const [, , local = '', distributed = '', findings = '', allFindings = '', merges = '', deduplication = ''] = changes;
+  assert.match(local, /responses_local.*ENGINE = ReplicatedReplacingMergeTree\('\/clickhouse\/tables\/\{shard\}\/[^']+', '\{replica\}', version, is_deleted\)/);
   assert.match(distributed, new RegExp(`ENGINE = Distributed\\('main-cluster', '${database.clickhouse.database}', 'responses_local', cityHash64\\(response_id\\)\\)`));
   // Beside the responses that they are of.
   assert.match(findings, /findings_local.*ENGINE = ReplicatedMergeTree\('\/clickhouse\/tables\/\{shard\}\/[^']+\/findings', '\{replica\}'\)/);
   assert.match(allFindings, new RegExp(`ENGINE = Distributed\\('main-cluster', '${database.clickhouse.database}', 'findings_local', cityHash64\\(response_id\\)\\)`));
   assert.match(merges, /responses_local.*merge_selector_base = 15/);
+  assert.match(deduplication, /responses_local.*replicated_deduplication_window = 0/);
 });
 
 test('on a cluster new columns reach the rows first, then the table over them', async () => {
   const { clickhouse, statements } = recordStatements();
-  await createResponseStore({ clickhouse, cluster: 'c' }).insertBatch({ lines: Buffer.from(responseLine({ surveyId: newId() })), rows: 1, codeColumns: 70, token: 't' });
+  await createResponseStore({ clickhouse, cluster: 'c' }).insertBatch({ lines: Buffer.from(responseLine({ surveyId: newId() })), rows: 1, codeColumns: 70 });
   const [local = '', over = '', setting = '', insert = ''] = await Promise.all(statements.map(formatted));
   assert.match(setting, /^ALTER TABLE \S+responses_local ON CLUSTER c \(?MODIFY SETTING/);
   assert.match(local, /^ALTER TABLE \S+responses_local ON CLUSTER c .*ADD COLUMN IF NOT EXISTS `?c64`? UInt16/s);

@@ -3,15 +3,19 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { encodeTombstone } from '../../src/domain/response-row.ts';
 import { newId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createIngest, type IngestDeps } from '../../src/pipelines/ingest.ts';
+import { createStoredCheck } from '../../src/pipelines/ingest/stored-check.ts';
+import type { BatchSink } from '../../src/pipelines/ingest/storing.ts';
 import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { createResponseStore } from '../../src/stores/clickhouse/responses.ts';
 import { createSharedRedis } from '../../src/stores/redis/clients.ts';
 import type { Shard } from '../../src/stores/redis/shards.ts';
-import { createStream, type Manifest, type Stream } from '../../src/stores/redis/stream.ts';
+import { createStream, type Stream } from '../../src/stores/redis/stream.ts';
 import { eventually } from '../support/eventually.ts';
+import { noPressure } from '../support/intake.ts';
 import { openResponseDatabase, responseLine, type ResponseDatabase } from '../support/response-database.ts';
 import { sharedStores } from '../support/stores.ts';
 
@@ -19,15 +23,18 @@ const log = createLog('silent');
 
 /** What was inserted, and how often it went wrong. */
 function counting() {
-  const seen = { inserted: 0, insertRetried: 0, deadLettered: 0, ingestFenced: 0 };
+  const seen = { inserted: 0, insertRetried: 0, deadLettered: 0, ingestFenced: 0, missing: 0 };
   return {
     seen,
     metrics: {
       inserted: (rows: number) => void (seen.inserted += rows), insertRetried: () => void (seen.insertRetried += 1), deadLettered: () => void (seen.deadLettered += 1),
-      ingestFenced: () => void (seen.ingestFenced += 1), shardState: () => undefined,
+      ingestFenced: () => void (seen.ingestFenced += 1), rowsMissing: (rows: number) => void (seen.missing += rows), shardState: () => undefined,
     },
   };
 }
+
+/** A store that takes everything, unless said otherwise. */
+const taking = (insertBatch: BatchSink['insertBatch'] = async () => ({ kind: 'stored' })): BatchSink => ({ insertBatch, missing: async () => undefined });
 
 describe('the ingest of a shard', () => {
   let database: ResponseDatabase;
@@ -55,16 +62,17 @@ describe('the ingest of a shard', () => {
     return { index: 0, prefix, stream: `${prefix}stream` };
   }
 
-  const add = (shard: Shard, lines: readonly string[], codes = 0) =>
-    redis.xadd(shard.stream, '*', 'n', lines.length, 'codes', codes, 'surveys', newId(), 'filled', '', 'rows', lines.join('\n'));
+  const add = async (shard: Shard, lines: readonly string[], codes = 0): Promise<string> =>
+    (await redis.xadd(shard.stream, '*', 'n', lines.length, 'codes', codes, 'surveys', newId(), 'filled', '', 'rows', lines.join('\n'))) ?? '';
 
   const start = (shard: Shard, deps: Partial<IngestDeps> & Pick<IngestDeps, 'sink' | 'metrics'>) => {
-    const ingest = createIngest({ stream, shards: [shard], beforeAck: async () => undefined, afterAck: async () => undefined, hasRoom: () => true, name: newId(), now: Date.now, log, ...deps });
+    const ingest = createIngest({ stream, shards: [shard], handOn: async () => undefined, onStored: () => undefined, room: noPressure, name: newId(), now: Date.now, log, ...deps });
     ingest.start();
     return ingest;
   };
 
-  const acknowledged = (shard: Shard, id: string | null) => eventually(async () => assert.equal(await stream.acknowledged(shard), id), 60_000);
+  const acknowledged = (shard: Shard, id: string) => eventually(async () => assert.equal(await stream.acknowledged(shard), id), 60_000);
+  const handedOn = (shard: Shard, id: string) => eventually(async () => assert.equal(await stream.handedOn(shard), id), 60_000);
 
   /** Without FINAL: a row that was sent twice stands there twice. */
   async function rowsStored(surveyId: string): Promise<number> {
@@ -72,7 +80,17 @@ describe('the ingest of a shard', () => {
     return row?.[0] ?? 0;
   }
 
-  it('keeps it while a batch takes longer than a lease to be stored, and to be told', async () => {
+  /** The real store; `lose` says which inserts it answers without having stored anything. */
+  const losing = (lose: (attempt: number) => boolean): BatchSink & { attempts(): number } => {
+    let attempts = 0;
+    return {
+      insertBatch: async (batch) => (lose((attempts += 1)) ? { kind: 'stored' } : database.responses.insertBatch(batch)),
+      missing: createStoredCheck(database.responses.storedRows),
+      attempts: () => attempts,
+    };
+  };
+
+  it('keeps it while a batch takes longer than a lease to be stored, and to be handed on', async () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
     const steps: string[] = [];
@@ -81,16 +99,14 @@ describe('the ingest of a shard', () => {
       await sleep(3000);
     };
     const last = await add(shard, ['["row"]']);
-    const ingest = start(shard, {
-      metrics, leaseMs: 1500, beforeAck: () => slow('told'),
-      sink: { insertBatch: async () => (await slow('stored'), { kind: 'stored' }) },
-    });
+    const ingest = start(shard, { metrics, leaseMs: 1500, handOn: () => slow('handed on'), sink: taking(async () => (await slow('stored'), { kind: 'stored' })) });
     try {
       await acknowledged(shard, last);
+      await handedOn(shard, last);
     } finally {
       await ingest.stop();
     }
-    assert.deepEqual([steps, seen.ingestFenced], [['stored', 'told'], 0]);
+    assert.deepEqual([steps, seen.ingestFenced], [['stored', 'handed on'], 0]);
     assert.equal(await redis.exists(`${shard.prefix}owner`), 0, 'a shard that is given up is free at once');
   });
 
@@ -98,15 +114,28 @@ describe('the ingest of a shard', () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
     const last = await add(shard, ['["row"]']);
-    const leaving = start(shard, { metrics, sink: { insertBatch: async () => ({ kind: 'retry', reason: 'away' }) } });
+    const leaving = start(shard, { metrics, sink: taking(async () => ({ kind: 'retry', reason: 'away' })) });
     await eventually(() => assert.ok(seen.insertRetried > 0));
     await leaving.stop();
     assert.equal(await redis.exists(`${shard.prefix}owner`), 0);
-    const next = start(shard, { metrics, sink: { insertBatch: async () => ({ kind: 'stored' }) } });
+    const next = start(shard, { metrics, sink: taking() });
     try {
       await acknowledged(shard, last);
     } finally {
       await next.stop();
+    }
+  });
+
+  it('gives it to another process when it comes no further', async () => {
+    const shard = freshShard();
+    const { metrics } = counting();
+    const last = await add(shard, ['["row"]']);
+    const stuck = start(shard, { metrics, leaseMs: 400, stallMs: 600, sink: taking(async () => ({ kind: 'retry', reason: 'away' })) });
+    const able = start(shard, { metrics, leaseMs: 400, sink: taking() });
+    try {
+      await acknowledged(shard, last);
+    } finally {
+      await Promise.all([stuck.stop(), able.stop()]);
     }
   });
 
@@ -117,22 +146,144 @@ describe('the ingest of a shard', () => {
     let isLate = false;
     const ingest = start(shard, {
       metrics, leaseMs: 400,
-      sink: {
-        insertBatch: async () => {
-          await redis.hset(`${shard.prefix}owner`, 'name', 'another', 'fence', 999);
-          await redis.persist(`${shard.prefix}owner`);
-          await sleep(600);
-          isLate = true;
-          return { kind: 'stored' };
-        },
-      },
+      sink: taking(async () => {
+        await redis.hset(`${shard.prefix}owner`, 'name', 'another', 'fence', 999);
+        await redis.persist(`${shard.prefix}owner`);
+        await sleep(600);
+        isLate = true;
+        return { kind: 'stored' };
+      }),
     });
     await eventually(() => assert.deepEqual([isLate, seen.ingestFenced], [true, 1]));
     await ingest.stop();
-    assert.deepEqual([await stream.acknowledged(shard), (await stream.manifest(shard))?.rows], ['0-0', 1]);
+    assert.equal(await stream.acknowledged(shard), '0-0');
   });
 
-  it('halves a batch for which the store lacks memory, and stores each row once, also when it dies between the halves', async () => {
+  it('goes on storing while what is stored cannot be handed on, keeps that in the stream, and hands it on later in order', async () => {
+    const shard = freshShard();
+    const { metrics } = counting();
+    let isAway = true;
+    const heard: string[] = [];
+    const room = { surplusBytes: () => 1_000_000_000, freed: () => undefined };
+    const ingest = start(shard, {
+      metrics, room, sink: taking(),
+      handOn: async (entries) => {
+        if (isAway) throw new Error('PostgreSQL is away');
+        heard.push(...entries.map(({ id }) => id));
+      },
+    });
+    try {
+      const ids: string[] = [];
+      for (let n = 0; n < 5; n += 1) {
+        ids.push(await add(shard, [`["${n}"]`]));
+        await acknowledged(shard, ids[n] ?? '');
+      }
+      assert.deepEqual([heard, await stream.handedOn(shard), await redis.xlen(shard.stream)], [[], '0-0', 5]);
+      isAway = false;
+      await handedOn(shard, ids[4] ?? '');
+      assert.deepEqual(heard, ids);
+      await eventually(async () => assert.equal(await redis.xlen(shard.stream), 0, 'what is stored and handed on goes when the room is wanted'));
+    } finally {
+      await ingest.stop();
+    }
+  });
+
+  it('stores again what the store said it had stored and does not hold, and nothing else', async () => {
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    const [surveyId, other] = [newId(), newId()];
+    const first = await add(shard, Array.from({ length: 20 }, (_, n) => responseLine({ surveyId, submittedAtMs: Date.now() + n })));
+    const sink = losing((attempt) => attempt === 2);
+    const ingest = start(shard, { metrics, sink });
+    try {
+      await acknowledged(shard, first);
+      assert.deepEqual([await rowsStored(surveyId), seen.missing], [20, 0]);
+      const lost = await add(shard, [...Array.from({ length: 7 }, () => responseLine({ surveyId })), responseLine({ surveyId: other })]);
+      await acknowledged(shard, lost);
+    } finally {
+      await ingest.stop();
+    }
+    assert.deepEqual([await rowsStored(surveyId), await rowsStored(other), seen.missing, sink.attempts()], [27, 1, 8, 3]);
+  });
+
+  it('stores again rows of which the store holds only some', async () => {
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    const surveyId = newId();
+    const lines = Array.from({ length: 10 }, () => responseLine({ surveyId }));
+    await database.store(lines.slice(0, 4));
+    const last = await add(shard, lines);
+    const ingest = start(shard, { metrics, sink: losing((attempt) => attempt === 1) });
+    try {
+      await acknowledged(shard, last);
+    } finally {
+      await ingest.stop();
+    }
+    assert.deepEqual([(await database.responses.countOf([surveyId])).get(surveyId)?.total, await rowsStored(surveyId), seen.missing], [10, 10, 6]);
+  });
+
+  it('looks for later versions and tombstones by their ids, and takes one that was replaced for stored', async () => {
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    const [surveyId, responseId, gone] = [newId(), newId(), newId()];
+    const version = (number: number) => responseLine({ surveyId, responseId, submittedAtMs: 1_750_000_000_000, version: number, isComplete: number === 3 });
+    await add(shard, [version(1), responseLine({ surveyId, responseId: gone, submittedAtMs: 1_750_000_000_000 })]);
+    const last = await add(shard, [version(2), version(3), encodeTombstone(surveyId, gone, 1_750_000_000_000)]);
+    const ingest = start(shard, { metrics, sink: losing((attempt) => attempt === 2) });
+    try {
+      await acknowledged(shard, last);
+    } finally {
+      await ingest.stop();
+    }
+    assert.deepEqual((await database.responses.countOf([surveyId])).get(surveyId), { total: 1, complete: 1 });
+    assert.ok(seen.missing === 0 || seen.missing === 3, `${seen.missing} rows: one batch or two`);
+  });
+
+  it('acknowledges nothing while it cannot see whether a batch is stored', async () => {
+    const shard = freshShard();
+    const { metrics } = counting();
+    const surveyId = newId();
+    const last = await add(shard, [responseLine({ surveyId })]);
+    let asked = 0;
+    const seeing = createStoredCheck(database.responses.storedRows);
+    const ingest = start(shard, {
+      metrics,
+      sink: {
+        insertBatch: database.responses.insertBatch,
+        missing: async (lines) => {
+          asked += 1;
+          if (asked < 4) throw new Error('away');
+          return seeing(lines);
+        },
+      },
+    });
+    try {
+      await eventually(() => assert.ok(asked >= 2));
+      assert.equal(await stream.acknowledged(shard), '0-0');
+      await acknowledged(shard, last);
+    } finally {
+      await ingest.stop();
+    }
+    assert.equal(await rowsStored(surveyId), 1);
+  });
+
+  it('buries a row that the store cannot read once, and takes it for stored', async () => {
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    const surveyId = newId();
+    const poison = responseLine({ surveyId }).replace(',-1,', ',{},');
+    const last = await add(shard, [responseLine({ surveyId }), poison, responseLine({ surveyId })]);
+    const ingest = start(shard, { metrics, sink: losing(() => false) });
+    try {
+      await acknowledged(shard, last);
+    } finally {
+      await ingest.stop();
+    }
+    assert.deepEqual([await rowsStored(surveyId), seen.deadLettered, seen.missing], [2, 1, 0]);
+    assert.deepEqual((await stream.deadLetters(shard, { count: 5 })).map(({ rows }) => rows.toString()), [poison]);
+  });
+
+  it('halves a batch for which the store lacks memory', async () => {
     const shard = freshShard();
     const surveyId = newId();
     const rows = 1200;
@@ -142,33 +293,11 @@ describe('the ingest of a shard', () => {
     url.pathname = `/${database.clickhouse.database}`;
     url.searchParams.set('ch_max_memory_usage', '40000000');
     const tight = createClickHouse({ urls: [url.href], log });
-    const { insertBatch } = createResponseStore({ clickhouse: tight });
-    const whole = await insertBatch({ lines: (await stream.readAfter(shard, '0-0', 1))[0]?.rows ?? Buffer.alloc(0), rows, codeColumns: 0, token: newId() });
+    const { insertBatch, storedRows } = createResponseStore({ clickhouse: tight });
+    const whole = await insertBatch({ lines: (await stream.readAfter(shard, '0-0', 1))[0]?.rows ?? Buffer.alloc(0), rows, codeColumns: 0 });
     assert.deepEqual([whole.kind, whole.kind === 'retry' && whole.isTooLarge], ['retry', true], JSON.stringify(whole));
-
-    // The first run stops after the first piece that is stored, as if it were killed.
-    const first = counting();
-    const pieces: string[] = [];
-    const dying = start(shard, {
-      metrics: first.metrics, leaseMs: 1000,
-      sink: {
-        insertBatch: async (batch) => {
-          if (pieces.length > 0) return { kind: 'retry', reason: 'dead by now' };
-          const outcome = await insertBatch(batch);
-          if (outcome.kind === 'stored') pieces.push(batch.token);
-          return outcome;
-        },
-      },
-    });
-    await eventually(() => assert.equal(pieces.length, 1), 60_000);
-    await dying.stop();
-    const noted: Manifest | undefined = await stream.manifest(shard);
-    assert.ok(noted?.halved?.includes(noted.token), JSON.stringify(noted));
-    assert.ok((await rowsStored(surveyId)) < rows);
-
-    // By then there is memory: it must go on with the same pieces all the same.
-    const second = counting();
-    const ingest = start(shard, { metrics: second.metrics, sink: database.responses });
+    const { seen, metrics } = counting();
+    const ingest = start(shard, { metrics, sink: { insertBatch, missing: createStoredCheck(storedRows) } });
     try {
       await acknowledged(shard, last);
     } finally {
@@ -176,7 +305,7 @@ describe('the ingest of a shard', () => {
       await tight.close();
     }
     assert.equal(await rowsStored(surveyId), rows);
-    assert.equal(second.seen.deadLettered, 0);
+    assert.equal(seen.deadLettered, 0);
   });
 
   it('puts many rows of wide surveys into several batches', async () => {
@@ -185,7 +314,7 @@ describe('the ingest of a shard', () => {
     for (let n = 0; n < 10; n += 1) await add(shard, Array.from({ length: 1000 }, () => '[]'), 1000);
     const last = await add(shard, ['[]'], 3);
     const { metrics } = counting();
-    const ingest = start(shard, { metrics, sink: { insertBatch: async ({ rows }) => (sizes.push(rows), { kind: 'stored' }) } });
+    const ingest = start(shard, { metrics, sink: taking(async ({ rows }) => (sizes.push(rows), { kind: 'stored' })) });
     try {
       await acknowledged(shard, last);
     } finally {

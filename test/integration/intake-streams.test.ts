@@ -44,7 +44,9 @@ describe('the stream of a shard', () => {
     const owner = await stream.lease(shard, 'me', 10_000);
     assert.ok(owner && ids[1]);
     // The second time as a connection does that broke before the reply.
-    for (let time = 0; time < 2; time += 1) await stream.end(owner, { to: ids[1], entries: 2 }, ids[1]);
+    for (let time = 0; time < 2; time += 1) await stream.acknowledge(owner, ids[1], 2);
+    await stream.noteHandedOn(owner, ids[1]);
+    await stream.trim(shard, ids[1]);
     assert.deepEqual(await stream.state(shard), { length: 2, lag: 1, oldestMs: Number(ids[2]?.split('-')[0]) });
   });
 
@@ -54,10 +56,10 @@ describe('the stream of a shard', () => {
     const marks = createStoredMarks(redis, { all: [shard], of: () => shard });
     const owner = await stream.lease(shard, 'me', 10_000);
     assert.ok(owner);
-    assert.equal(await stream.stored(owner, { to: '7-0' }, [first, second]), true);
-    assert.equal(await stream.stored(owner, { to: '8-0' }, [second]), true);
-    assert.equal(await stream.stored(owner, { to: '9-0' }, []), true);
-    assert.equal(await stream.stored({ ...owner, fence: owner.fence + 1 }, { to: '9-0' }, [first]), false);
+    assert.equal(await stream.stored(owner, '7-0', [first, second]), true);
+    assert.equal(await stream.stored(owner, '8-0', [second]), true);
+    assert.equal(await stream.stored(owner, '9-0', []), true);
+    assert.equal(await stream.stored({ ...owner, fence: owner.fence + 1 }, '9-0', [first]), false);
     assert.deepEqual([await marks.of(first), await marks.of(second), await marks.of(newId())], ['7-0', '8-0', undefined]);
     assert.ok((await redis.ttl(storedMarkKey(shard, first))) > 3500);
   });
@@ -73,10 +75,11 @@ describe('the stream of a shard', () => {
       await assert.rejects(redis.xadd(shard.stream, '*', ...Object.entries(row).flat()), /OOM/);
       const owner = await stream.lease(shard, 'me', 10_000);
       assert.ok(owner);
-      const manifest = { from: first, to: second, entries: 2, rows: 2, codeColumns: 0, digest: 'd', token: 't' };
-      assert.equal(await stream.begin(owner, manifest), true);
-      assert.equal(await stream.bury(owner, 't1', 'for this test', Buffer.from('["row"]')), true);
-      assert.equal(await stream.end(owner, manifest, second), true);
+      for (let time = 0; time < 2; time += 1) assert.equal(await stream.bury(owner, 'for this test', Buffer.from('["row"]')), true);
+      assert.equal(await stream.stored(owner, second, [newId()]), true);
+      assert.equal(await stream.acknowledge(owner, second, 2), true);
+      assert.equal(await stream.noteHandedOn(owner, first), true);
+      await stream.trim(shard, `${Date.now() + 60_000}-0`);
       assert.deepEqual([await redis.xlen(shard.stream), await stream.deadLetterCount(shard), await stream.acknowledged(shard)], [1, 1, second]);
       const [letter] = await stream.deadLetters(shard, { count: 1 });
       assert.ok(letter);
@@ -84,6 +87,40 @@ describe('the stream of a shard', () => {
     } finally {
       await redis.config('SET', 'maxmemory', before);
     }
+  });
+
+  it('keeps what is not stored or not handed on, whatever is to be trimmed', async () => {
+    const shard = freshShard();
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) ids.push((await redis.xadd(shard.stream, '*', 'n', 1)) ?? '');
+    const [first = '', second = '', third = '', fourth = '', fifth = ''] = ids;
+    const owner = await stream.lease(shard, 'me', 10_000);
+    assert.ok(owner);
+    const left = async (keepFrom: string) => {
+      await stream.trim(shard, keepFrom);
+      return (await redis.xrange(shard.stream, '-', '+')).map(([id]) => id);
+    };
+    const everything = `${Date.now() + 60_000}-0`;
+    assert.deepEqual(await left(everything), ids, 'nothing is stored');
+    assert.equal(await stream.acknowledge(owner, fourth, 4), true);
+    assert.equal(await stream.handedOn(shard), '0-0');
+    assert.deepEqual(await left(everything), ids, 'nothing is handed on');
+    assert.equal(await stream.noteHandedOn(owner, third), true);
+    assert.deepEqual(await left(second), [second, third, fourth, fifth]);
+    assert.deepEqual(await left(everything), [fourth, fifth]);
+    assert.equal(await stream.noteHandedOn(owner, fourth), true);
+    assert.deepEqual(await left(everything), [fifth]);
+    assert.notEqual(first, second);
+  });
+
+  it('of a former version that was acknowledged was handed on too', async () => {
+    const shard = freshShard();
+    await redis.set(`${shard.prefix}acked`, '7-1');
+    assert.equal(await stream.handedOn(shard), '7-1');
+    const owner = await stream.lease(shard, 'me', 10_000);
+    assert.ok(owner);
+    await stream.acknowledge(owner, '9-0', 1);
+    assert.equal(await stream.handedOn(shard), '7-1');
   });
 
   it('finds the dead letters of a survey or a response among thousands without having them sent, and gives all to who asks for all', async () => {
@@ -123,8 +160,8 @@ describe('the stream of a shard', () => {
     await redis.del(`${shard.prefix}owner`);
     const second = await stream.lease(shard, 'second', 60_000);
     assert.ok(second && second.fence > first.fence);
-    assert.equal(await stream.end(first, { to: '1-0', entries: 1 }, ''), false);
-    assert.equal(await stream.end(second, { to: '1-0', entries: 1 }, ''), true);
+    assert.equal(await stream.acknowledge(first, '1-0', 1), false);
+    assert.equal(await stream.acknowledge(second, '1-0', 1), true);
     assert.equal(await stream.acknowledged(shard), '1-0');
   });
 });

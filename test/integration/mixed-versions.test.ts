@@ -20,6 +20,7 @@ import { createIntake } from '../../src/stores/redis/intake.ts';
 import { responseKey, surveyKey, type Shard } from '../../src/stores/redis/shards.ts';
 import { createStream, UnknownEntry, type Stream } from '../../src/stores/redis/stream.ts';
 import { eventually } from '../support/eventually.ts';
+import { noPressure } from '../support/intake.ts';
 import { responseLine } from '../support/response-database.ts';
 import { freshDatabase, startPeopleServer } from '../support/people-server.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -71,8 +72,8 @@ describe('an older version beside a newer one', () => {
     const stored: string[] = [];
     const ingest = (name: string, reads: Stream) =>
       createIngest({
-        stream: reads, shards: [shard], name, now: Date.now, log, metrics: createMetrics(), hasRoom: () => true, beforeAck: async () => undefined, afterAck: async () => undefined,
-        sink: { insertBatch: async ({ lines }) => (stored.push(`${name} ${lines.toString()}`), { kind: 'stored' }) },
+        stream: reads, shards: [shard], name, now: Date.now, log, metrics: createMetrics(), room: noPressure, handOn: async () => undefined, onStored: () => undefined,
+        sink: { insertBatch: async ({ lines }) => (stored.push(`${name} ${lines.toString()}`), { kind: 'stored' }), missing: async () => undefined },
       });
     const older = ingest('older', stream);
     older.start();
@@ -85,14 +86,6 @@ describe('an older version beside a newer one', () => {
     await eventually(async () => assert.equal(await stream.acknowledged(shard), unknown));
     assert.deepEqual(stored, ['newer ["row"]\n["newer"]']);
     await Promise.all([older.stop(), newer.stop()]);
-  });
-
-  it('leaves a batch that the newer one has begun to it', async () => {
-    await redis.set(`${prefix}manifest`, JSON.stringify({ v: '2', from: '1-1', to: '2-1', parts: ['any'] }));
-    await assert.rejects(stream.manifest(shard), UnknownEntry);
-    await redis.set(`${prefix}manifest`, JSON.stringify({ from: '1-1', to: '2-1' }));
-    assert.equal((await stream.manifest(shard))?.to, '2-1');
-    await redis.del(`${prefix}manifest`);
   });
 
   it('puts no dead letter back that is of a newer form, and does not read it', async () => {

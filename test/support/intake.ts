@@ -8,6 +8,9 @@ import type { Shards } from '../../src/stores/redis/shards.ts';
 import { createStream } from '../../src/stores/redis/stream.ts';
 import { sharedStores } from './stores.ts';
 
+/** An intake that has room. */
+export const noPressure = { surplusBytes: () => 0, freed: () => undefined };
+
 export const quiet = { committed: () => undefined, submitted: () => undefined };
 
 /** A connection to a database of its own: what is written there are no rows, and a service on the same streams could only bury them. */

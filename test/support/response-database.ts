@@ -18,7 +18,7 @@ export const givenStart = Date.parse('2026-03-01T10:00:00.000Z');
 export interface ResponseDatabase {
   clickhouse: ClickHouse;
   responses: ResponseStore;
-  store(lines: readonly string[], batch?: { token?: string; codeColumns?: number }): Promise<InsertOutcome>;
+  store(lines: readonly string[], batch?: { codeColumns?: number }): Promise<InsertOutcome>;
   /** Drops the database and stops the stores if they were started here. */
   close(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export async function openResponseDatabase(): Promise<ResponseDatabase> {
   return {
     clickhouse,
     responses,
-    store: (lines, { token = newId(), codeColumns = 64 } = {}) => responses.insertBatch({ lines: Buffer.from(lines.join('\n')), rows: lines.length, codeColumns, token }),
+    store: (lines, { codeColumns = 64 } = {}) => responses.insertBatch({ lines: Buffer.from(lines.join('\n')), rows: lines.length, codeColumns }),
     async close() {
       await clickhouse.command(`DROP DATABASE \`${clickhouse.database}\` SYNC`);
       await clickhouse.close();

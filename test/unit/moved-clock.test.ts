@@ -8,6 +8,7 @@ import { healthRoutes } from '../../src/http/routes/health.ts';
 import { createIngest } from '../../src/pipelines/ingest.ts';
 import type { Stream, StreamEntry } from '../../src/stores/redis/stream.ts';
 import { eventually } from '../support/eventually.ts';
+import { noPressure } from '../support/intake.ts';
 import { startLoopback } from '../support/loopback-server.ts';
 import { fullSurvey } from '../support/questions.ts';
 
@@ -65,22 +66,23 @@ describe('a clock that is set', () => {
     const entry = (n: number): StreamEntry => ({ id: `${n}-0`, count: 1, codeColumns: 0, surveyIds: [], filled: [], rows: Buffer.from('[]') });
     const entries = [entry(1)];
     const stream: Partial<Stream> = {
-      lease: async (shard, name) => ({ shard, name, fence: 1 }), acknowledged: async () => '0-0', manifest: async () => undefined, begin: async () => true, end: async () => true, release: async () => true,
+      lease: async (shard, name) => ({ shard, name, fence: 1 }), acknowledged: async () => '0-0', handedOn: async () => '0-0', stored: async () => true, acknowledge: async () => true, noteHandedOn: async () => true, trim: async () => undefined, release: async () => true,
       readAfter: async (_, id) => entries.filter((one) => Number(one.id.split('-')[0]) > Number(id.split('-')[0])),
       state: async () => ({ length: 0, lag: 0, oldestMs: undefined }), deadLetterCount: async () => 0,
     };
     const stored: string[] = [];
     const nothing = () => undefined;
     const ingest = createIngest({
-      stream: stream as Stream, shards: [{ index: 0, stream: 's', prefix: 'p' }], beforeAck: async () => undefined, afterAck: async () => undefined, hasRoom: () => true, name: 'one', now: () => nowMs, log: createLog('silent'),
-      metrics: { inserted: nothing, insertRetried: nothing, deadLettered: nothing, ingestFenced: nothing, shardState: nothing },
+      stream: stream as Stream, shards: [{ index: 0, stream: 's', prefix: 'p' }], handOn: async () => undefined, onStored: () => undefined, room: noPressure, name: 'one', now: () => nowMs, log: createLog('silent'),
+      metrics: { inserted: nothing, insertRetried: nothing, deadLettered: nothing, ingestFenced: nothing, rowsMissing: nothing, shardState: nothing },
       sink: {
-        insertBatch: async ({ token }) => {
+        insertBatch: async ({ lines }) => {
           nowMs -= hourMs;
-          stored.push(token);
+          stored.push(lines.toString());
           if (entries.length < 3) entries.push(entry(entries.length + 1));
           return { kind: 'stored' };
         },
+        missing: async () => undefined,
       },
     });
     ingest.start();

@@ -1,24 +1,9 @@
-import { createHash } from 'node:crypto';
-import type { Shard } from '../../stores/redis/shards.ts';
-import type { Manifest, StreamEntry } from '../../stores/redis/stream.ts';
-
-/** What makes a batch the same one after a crash, with the token that ClickHouse knows it by. */
-export function describe(shard: Shard, entries: readonly StreamEntry[]): Manifest {
-  const from = entries[0]?.id ?? '';
-  const to = entries.at(-1)?.id ?? '';
-  const rows = entries.reduce((sum, entry) => sum + entry.count, 0);
-  const hash = createHash('sha1');
-  for (const entry of entries) hash.update(entry.id).update(entry.rows);
-  return {
-    from, to, rows, entries: entries.length, codeColumns: Math.max(0, ...entries.map((entry) => entry.codeColumns)),
-    digest: hash.digest('base64'), token: `${shard.stream}:${from}:${to}:${rows}`,
-  };
-}
+import type { StreamEntry } from '../../stores/redis/stream.ts';
 
 const lineFeed = Buffer.from('\n');
 
 /** The rows of all entries, a line each. */
-export function linesOf(entries: readonly StreamEntry[]): Buffer {
+export function linesOf(entries: readonly Pick<StreamEntry, 'count' | 'rows'>[]): Buffer {
   const parts: Buffer[] = [];
   for (const entry of entries) {
     if (entry.count === 0) continue;

@@ -1,6 +1,5 @@
 import type { Shard } from '../../stores/redis/shards.ts';
-import { UnknownEntry, type Manifest, type Stream, type StreamEntry } from '../../stores/redis/stream.ts';
-import { describe } from './batch.ts';
+import { isAtOrAfter, UnknownEntry, type Stream, type StreamEntry } from '../../stores/redis/stream.ts';
 
 /** A batch is full with any of these. */
 const rowsWanted = 20_000;
@@ -14,17 +13,15 @@ const mostRead = 256;
 const bytesRead = 2 * 1024 * 1024;
 
 export interface BatchReader {
-  /** The next batch: whole entries, until one of the bounds is met. `isFull`: there may be more at once. */
-  next(after: string): Promise<{ entries: StreamEntry[]; isFull: boolean }>;
-  /** The batch that a manifest names, as it was: a difference means that the stream was tampered with. */
-  again(manifest: Manifest): Promise<StreamEntry[]>;
+  /** The next batch: whole entries, up to and with `until`, until one of the bounds is met. `isFull`: there may be more at once. */
+  next(after: string, until?: string): Promise<{ entries: StreamEntry[]; isFull: boolean }>;
 }
 
 /**
  * Reads a shard's stream. An entry holds anything from one short row to megabytes, and how many come at once follows from those before: at
  * most twice as many as last time, and half as many after a read that failed, as it may have been too long for its time.
  */
-export function createBatchReader(stream: Pick<Stream, 'readAfter' | 'readRange'>, shard: Shard): BatchReader {
+export function createBatchReader(stream: Pick<Stream, 'readAfter'>, shard: Shard): BatchReader {
   let count = firstRead;
 
   const read = async (ask: (count: number) => Promise<StreamEntry[]>): Promise<{ entries: StreamEntry[]; isEnd: boolean }> => {
@@ -41,7 +38,7 @@ export function createBatchReader(stream: Pick<Stream, 'readAfter' | 'readRange'
   };
 
   return {
-    async next(after) {
+    async next(after, until) {
       const batch: StreamEntry[] = [];
       let [rows, bytes, codes, last] = [0, 0, 0, after];
       for (;;) {
@@ -51,6 +48,7 @@ export function createBatchReader(stream: Pick<Stream, 'readAfter' | 'readRange'
         if ('error' in found) return { entries: batch, isFull: true };
         const { entries, isEnd } = found;
         for (const entry of entries) {
+          if (until !== undefined && !isAtOrAfter(until, entry.id)) return { entries: batch, isFull: false };
           codes = Math.max(codes, entry.codeColumns);
           if (batch.length > 0 && (rows + entry.count) * codes > cellsWanted) return { entries: batch, isFull: true };
           batch.push(entry);
@@ -61,18 +59,6 @@ export function createBatchReader(stream: Pick<Stream, 'readAfter' | 'readRange'
         }
         if (isEnd) return { entries: batch, isFull: false };
       }
-    },
-    async again(manifest) {
-      const found: StreamEntry[] = [];
-      let from = manifest.from;
-      while (found.length <= manifest.entries) {
-        const { entries, isEnd } = await read((most) => stream.readRange(shard, from, manifest.to, most));
-        found.push(...entries);
-        from = `(${found.at(-1)?.id ?? manifest.to}`;
-        if (isEnd) break;
-      }
-      if (describe(shard, found).digest !== manifest.digest) throw new Error(`the stream no longer holds batch ${manifest.from}…${manifest.to} as it was`);
-      return found;
     },
   };
 }

@@ -1,100 +1,131 @@
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
-import type { Manifest, Ownership, Stream } from '../../stores/redis/stream.ts';
-import { cutLines } from './batch.ts';
-import { Fenced, type Hold } from './hold.ts';
+import type { InsertOutcome } from '../../stores/clickhouse/insert.ts';
+import type { Ownership, Stream, StreamEntry } from '../../stores/redis/stream.ts';
+import { cutLines, linesOf } from './batch.ts';
+import { Fenced, type Lease } from './lease.ts';
 
-/** The part of the response store that ingest needs: stores a batch once a token, or says how it failed. */
+/** The part of the response store that ingest needs. Rows may be inserted any number of times: the store keeps one of each version of a response. */
 export interface BatchSink {
-  insertBatch(batch: { lines: Buffer; rows: number; codeColumns: number; token: string }): Promise<InsertOutcome>;
+  insertBatch(batch: { lines: Buffer; rows: number; codeColumns: number; attempt: number; signal: AbortSignal }): Promise<InsertOutcome>;
+  /** The lines of these that the store does not hold; undefined when it holds all of them. Rejects while it cannot be asked. */
+  missing(lines: Buffer): Promise<Piece | undefined>;
 }
-
-export type InsertOutcome =
-  | { kind: 'stored' }
-  /** the rows themselves cannot be stored: sending them again is no use */
-  | { kind: 'refused'; reason: string }
-  /** the store is away or busy; `isTooLarge`: it lacks the memory for so many rows at once */
-  | { kind: 'retry'; reason: string; isTooLarge?: boolean };
 
 export interface StoringDeps {
   sink: BatchSink;
-  stream: Pick<Stream, 'begin' | 'bury'>;
+  stream: Pick<Stream, 'bury'>;
   log: Log;
-  metrics: Pick<Metrics, 'inserted' | 'insertRetried' | 'deadLettered'>;
+  metrics: Pick<Metrics, 'inserted' | 'insertRetried' | 'deadLettered' | 'rowsMissing'>;
   pause(ms: number): Promise<void>;
-  isStopping(): boolean;
+  /** Aborted when the service stops. */
+  stopping: AbortSignal;
 }
 
 export interface BatchToStore {
   owner: Ownership;
-  manifest: Manifest;
-  hold: Hold;
-  lines: Buffer;
+  lease: Lease;
+  entries: readonly StreamEntry[];
 }
 
-/** Lines of a batch that are sent as one block. */
-interface Piece {
+/** Lines of a batch. */
+export interface Piece {
   lines: Buffer;
   rows: number;
-  token: string;
 }
 
 /** Refusals for lack of memory, one after the other, after which a piece is halved. */
 const tooLargeAtMost = 3;
 /** So few rows are not halved for lack of memory: it is others who take it. */
 const fewRows = 64;
+const longestPauseMs = 5000;
 
-/** Resolves when all rows of a batch are stored, or buried where the store cannot read them; throws when the shard is lost or the service stops. */
-export function createStoring({ sink, stream, log, metrics, pause, isStopping }: StoringDeps) {
-  return async ({ owner, hold, lines, ...batch }: BatchToStore): Promise<void> => {
+/**
+ * Stores a batch and looks whether it is there: resolves when the store holds every row, or the dead letters do where the store cannot read
+ * one; throws when the shard is lost or the service stops. What the store says of an insert is not believed: an engine that fails between
+ * two steps of its own may say that it has stored what it has not.
+ */
+export function createStoring({ sink, stream, log, metrics, pause, stopping }: StoringDeps) {
+  return async ({ owner, lease, entries }: BatchToStore): Promise<void> => {
     const shard = owner.shard.index;
-    let manifest = batch.manifest;
+    const codeColumns = Math.max(0, ...entries.map((entry) => entry.codeColumns));
+    /** Rows that the store cannot read. */
+    const buried = new Set<string>();
 
-    const insert = async ({ lines, rows, token }: Piece): Promise<InsertOutcome> => {
-      const startedAt = performance.now();
-      const outcome = await sink.insertBatch({ lines, rows, codeColumns: manifest.codeColumns, token });
-      if (outcome.kind === 'stored') metrics.inserted(rows, (performance.now() - startedAt) / 1000);
-      return outcome;
-    };
+    const waitBefore = (attempt: number): Promise<void> => pause(Math.min(longestPauseMs, 100 * 2 ** Math.min(attempt, 6)));
 
     const store = async (piece: Piece): Promise<void> => {
+      const { lines, rows } = piece;
       let tooLarge = 0;
-      for (let attempt = 0; !isStopping(); attempt += 1) {
-        hold.check();
-        if (manifest.halved?.includes(piece.token)) return halve(piece);
-        const outcome = await insert(piece);
-        if (outcome.kind === 'stored') return;
+      for (let attempt = 0; !stopping.aborted; attempt += 1) {
+        lease.check();
+        const startedAt = performance.now();
+        const outcome = await sink.insertBatch({ lines, rows, codeColumns, attempt, signal: stopping });
+        if (outcome.kind === 'stored') {
+          metrics.inserted(rows, (performance.now() - startedAt) / 1000);
+          lease.progressed();
+          return;
+        }
         if (outcome.kind === 'refused') return piece.rows === 1 ? bury(piece, outcome.reason) : halve(piece);
         metrics.insertRetried();
-        log.warn({ reason: outcome.reason, attempt, rows: piece.rows, shard }, 'a batch was not stored yet');
+        log.warn({ reason: outcome.reason, attempt, rows, shard }, 'a batch was not stored yet');
         tooLarge = outcome.isTooLarge ? tooLarge + 1 : 0;
-        if (tooLarge >= tooLargeAtMost && piece.rows > fewRows) await noteHalved(piece);
-        else await pause(Math.min(5000, 100 * 2 ** Math.min(attempt, 6)));
+        if (tooLarge >= tooLargeAtMost && rows > fewRows) {
+          log.warn({ rows, shard }, 'a batch is too large for the memory of the response store and is sent in halves');
+          return halve(piece);
+        }
+        await waitBefore(attempt);
       }
       throw new Error('stopping before the batch was stored');
     };
 
-    /** With tokens that a second run makes again: rows that cannot be stored end alone, and the others are stored once. */
-    const halve = async ({ lines, rows, token }: Piece): Promise<void> => {
+    /** Rows that cannot be stored end alone, and the others are stored. */
+    const halve = async ({ lines, rows }: Piece): Promise<void> => {
       const half = Math.ceil(rows / 2);
-      const [first, second] = cutLines(lines, half);
-      await store({ lines: first, rows: half, token: `${token}a` });
-      await store({ lines: second, rows: rows - half, token: `${token}b` });
+      const [left, right] = cutLines(lines, half);
+      await store({ lines: left, rows: half });
+      await store({ lines: right, rows: rows - half });
     };
 
-    /** Unlike rows that cannot be read, memory may be there the next time: whoever goes on after a crash must halve it too. */
-    const noteHalved = async ({ rows, token }: Piece): Promise<void> => {
-      log.warn({ rows, shard }, 'a batch is too large for the memory of the response store and is sent in halves');
-      manifest = { ...manifest, halved: [...(manifest.halved ?? []), token] };
-      if (!(await stream.begin(owner, manifest))) throw new Fenced('the shard was lost');
-    };
-
-    const bury = async ({ lines, token }: Piece, reason: string): Promise<void> => {
+    const bury = async ({ lines }: Piece, reason: string): Promise<void> => {
       log.error({ reason, shard }, 'a response cannot be stored and is kept among the dead letters');
-      if (!(await stream.bury(owner, token, reason.slice(0, 500), lines))) throw new Fenced('the shard was lost');
+      if (!(await stream.bury(owner, reason.slice(0, 500), lines))) throw new Fenced('the shard was lost');
       metrics.deadLettered(1);
+      buried.add(lines.toString('latin1'));
     };
 
-    await store({ lines, rows: manifest.rows, token: manifest.token });
+    /** What the store does not hold of these lines although it should, once it can be asked. */
+    const missing = async (lines: Buffer): Promise<Piece | undefined> => {
+      for (let attempt = 0; !stopping.aborted; attempt += 1) {
+        lease.check();
+        try {
+          return without(await sink.missing(lines), buried);
+        } catch (error) {
+          log.warn({ err: error, attempt, shard }, 'whether a batch is stored could not be seen yet');
+          await waitBefore(attempt);
+        }
+      }
+      throw new Error('stopping before the batch was seen in the store');
+    };
+
+    const lines = linesOf(entries);
+    const rows = entries.reduce((sum, entry) => sum + entry.count, 0);
+    let left: Piece | undefined = { lines, rows };
+    for (let round = 0; left; round += 1) {
+      if (round > 0) {
+        metrics.rowsMissing(left.rows);
+        log.error({ rows: left.rows, of: rows, shard }, 'the response store has not got rows that it said it had stored: they are stored again');
+        await waitBefore(round);
+      }
+      await store(left);
+      left = await missing(lines);
+    }
   };
+}
+
+/** The lines that are not among these. */
+function without(piece: Piece | undefined, excluded: ReadonlySet<string>): Piece | undefined {
+  if (!piece || excluded.size === 0) return piece;
+  const lines = piece.lines.toString('latin1').split('\n').filter((line) => !excluded.has(line));
+  return lines.length === 0 ? undefined : { lines: Buffer.from(lines.join('\n'), 'latin1'), rows: lines.length };
 }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
+import { unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { asProblem, isUnreachable, TooLong } from './failure.ts';
 import { createPulse, type PulseOptions } from './pulse.ts';
@@ -23,8 +24,8 @@ export interface ClickHouse {
   /** A whole result as it is sent, in a format that the server knows. */
   bytes(sql: string, format: string, options?: SelectOptions): Promise<Uint8Array[]>;
   command(sql: string, options?: { timeoutMs?: number }): Promise<void>;
-  /** Sends raw bytes in the format that the statement names; resolves when the server has stored them. */
-  insert(sql: string, body: readonly Uint8Array[], options?: { timeoutMs?: number }): Promise<void>;
+  /** Sends raw bytes in the format that the statement names; resolves when the server says that it has stored them. `signal` ends the call, not what the server does. */
+  insert(sql: string, body: readonly Uint8Array[], options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<void>;
   ping(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -87,11 +88,14 @@ export function createClickHouse({ urls, log, patience = {} }: ClickHouseOptions
         return pieces;
       }),
     command: (sql, { timeoutMs = changeTimeoutMs } = {}) => attempt(timeoutMs, async ({ client }, { signal }) => void (await client.command({ query: sql, abort_signal: signal, clickhouse_settings: readBeforeParsing }))),
-    insert: (sql, body, { timeoutMs = changeTimeoutMs } = {}) =>
-      attempt(timeoutMs, async ({ client }, { signal }) => {
-        const { stream } = await client.exec({ query: sql, values: Readable.from(body, { objectMode: false }), abort_signal: signal });
-        signal.addEventListener('abort', () => stream.destroy());
-        for await (const _ of stream);
+    insert: (sql, body, { timeoutMs = changeTimeoutMs, signal: stopping } = {}) =>
+      attempt(timeoutMs, ({ client, pulse }, { signal, end }) => {
+        const send = async () => {
+          const { stream } = await client.exec({ query: sql, values: Readable.from(body, { objectMode: false }), abort_signal: signal });
+          signal.addEventListener('abort', () => stream.destroy());
+          for await (const _ of stream);
+        };
+        return endedBy(stopping, end, () => pulse.during(send, end));
       }),
     ping: () => attempt(pingTimeoutMs, async ({ client }, { signal }) => void (await client.query({ query: 'SELECT 1', abort_signal: signal }).then((result) => result.text()))).then(() => true, () => false),
     close: async () => void (await Promise.all(servers.map((server) => server.close()))),
@@ -146,6 +150,21 @@ function at<T>(items: readonly T[], index: number): T {
 interface Call {
   signal: AbortSignal;
   end(): void;
+}
+
+/** Does the work; should `stopping` come first, rejects at once and ends the call. */
+async function endedBy<T>(stopping: AbortSignal | undefined, end: () => void, work: () => Promise<T>): Promise<T> {
+  if (!stopping) return work();
+  let stop: () => void = () => undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => {
+      reject(unavailable('The service is stopping'));
+      end();
+    };
+  });
+  if (stopping.aborted) stop();
+  stopping.addEventListener('abort', stop, { once: true });
+  return Promise.race([work(), stopped]).finally(() => stopping.removeEventListener('abort', stop));
 }
 
 /** Bounds a call as a whole: the client's own time-out starts again with every byte, and its abort ends with the reply's head. */

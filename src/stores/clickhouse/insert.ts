@@ -3,7 +3,7 @@ import type { ClickHouse } from './client.ts';
 import type { CodeColumns } from './code-columns.ts';
 import { isShortOfMemory, isUnreadable } from './failure.ts';
 import type { Placement } from './placement.ts';
-import { text, whole } from './query/literals.ts';
+import { whole } from './query/literals.ts';
 
 export interface Batch {
   /** Ready lines of JSONCompactEachRow in the column order of `responses`, each but the last ended by a newline. */
@@ -11,8 +11,10 @@ export interface Batch {
   rows: number;
   /** The most code positions that a line has. */
   codeColumns: number;
-  /** Names the batch: of batches with one token the first is stored, whatever the others hold. */
-  token: string;
+  /** How often the batch was sent before, from 0: later attempts may take longer. */
+  attempt?: number;
+  /** Ends the attempt; the batch may be stored all the same. */
+  signal?: AbortSignal;
 }
 
 export type InsertOutcome =
@@ -22,23 +24,30 @@ export type InsertOutcome =
   /** the store is away or busy; the batch may have been stored all the same. `isTooLarge`: it lacks the memory for so many rows at once */
   | { kind: 'retry'; reason: string; isTooLarge?: boolean };
 
-const insertTimeoutMs = 60_000;
-/** A token names one block: a batch must not be cut into two. */
+/** A first attempt that takes longer is more likely on a dead connection than slow; one that was slow gets more time at the next attempt. */
+const [firstTimeoutMs, longestTimeoutMs] = [10_000, 60_000];
+/** Rows of a batch are one block, so that all of them appear at once. */
 const mostRowsInBlock = 1_000_000;
 
-/** Stores a batch as one block, on disk before the promise resolves. */
+/**
+ * Inserts a batch as one block, synced to disk before the promise resolves. A batch may be inserted again: of equal versions of a response
+ * `responses` keeps one. ClickHouse's own deduplication of repeated inserts is off, as its log of blocks is written before the part takes
+ * its name: after a failure between the two, the repeat would be dropped although nothing was stored.
+ */
 export function createInsert(clickhouse: ClickHouse, columns: CodeColumns, { cluster }: Placement) {
-  return async (batch: Batch): Promise<InsertOutcome> => {
-    if (batch.rows > mostRowsInBlock) throw new RangeError(`a batch holds at most ${mostRowsInBlock} rows`);
+  return async ({ lines, rows, codeColumns, attempt = 0, signal }: Batch): Promise<InsertOutcome> => {
+    if (rows > mostRowsInBlock) throw new RangeError(`a batch holds at most ${mostRowsInBlock} rows`);
     const settings = [
-      `insert_deduplication_token = ${text(batch.token)}`, 'insert_deduplicate = 1', 'async_insert = 0', 'input_format_parallel_parsing = 0', 'max_partitions_per_insert_block = 0',
+      'insert_deduplicate = 0', 'async_insert = 0', 'input_format_parallel_parsing = 0', 'max_partitions_per_insert_block = 0',
       `max_insert_block_size = ${whole(mostRowsInBlock)}`, 'input_format_json_compact_allow_variable_number_of_columns = 1',
       ...(cluster === undefined ? [] : ['distributed_foreground_insert = 1']),
     ];
+    const timeoutMs = Math.min(longestTimeoutMs, firstTimeoutMs * 2 ** Math.min(attempt, 3));
     try {
-      await columns.ensure(batch.codeColumns);
-      const body = Buffer.isBuffer(batch.lines) ? [batch.lines] : withNewlines(batch.lines);
-      await clickhouse.insert(`INSERT INTO ${clickhouse.table('responses')} (${columnList(batch.codeColumns)}) SETTINGS ${settings.join(', ')} FORMAT JSONCompactEachRow`, body, { timeoutMs: insertTimeoutMs });
+      await columns.ensure(codeColumns);
+      const body = Buffer.isBuffer(lines) ? [lines] : withNewlines(lines);
+      const statement = `INSERT INTO ${clickhouse.table('responses')} (${columnList(codeColumns)}) SETTINGS ${settings.join(', ')} FORMAT JSONCompactEachRow`;
+      await clickhouse.insert(statement, body, { timeoutMs, ...(signal && { signal }) });
       return { kind: 'stored' };
     } catch (error) {
       if (isUnreadable(error)) return { kind: 'refused', reason: reasonOf(error) };

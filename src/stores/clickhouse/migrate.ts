@@ -41,9 +41,7 @@ export function schemaStatement(template: string, clickhouse: Pick<ClickHouse, '
     code_columns: codeColumnDefinitions(0, codeColumnStep).join(', '),
     engine: isCluster ? `ReplicatedReplacingMergeTree(${replicaOf(clickhouse, 'responses', true)}, version, is_deleted)` : 'ReplacingMergeTree(version, is_deleted)',
     findings_engine: isCluster ? `ReplicatedMergeTree(${replicaOf(clickhouse, 'findings', true)})` : 'MergeTree',
-    deduplication: isCluster
-      ? 'replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800'
-      : 'non_replicated_deduplication_window = 10000',
+    deduplication_window: isCluster ? 'replicated_deduplication_window' : 'non_replicated_deduplication_window',
   };
   return template.replace(/\{\{(\w+)\}\}/g, (_, key: string) => {
     const value = values[key];

@@ -12,6 +12,7 @@ import { newestKeys, recordsAt } from './query/pages.ts';
 import { recordColumns, toRecord, type RecordCells, type ResponseRecord } from './query/record.ts';
 import { columnNames, conditionsOf, existingColumns, selectionSlots, type Selection } from './query/selection.ts';
 import { walkRecords } from './query/walk.ts';
+import { createStoredRows } from './stored-rows.ts';
 
 export type { Batch, InsertOutcome } from './insert.ts';
 export type { ResponseRecord } from './query/record.ts';
@@ -52,6 +53,7 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
 
   return {
     insertBatch: createInsert(clickhouse, columns, { cluster }),
+    storedRows: createStoredRows(clickhouse),
     ...createErasure(clickhouse, { cluster }),
 
     /** The response with this id; where the id came again after it was forgotten all of them, the last that was submitted first. */

@@ -144,6 +144,9 @@ export function createWebhookStore(sql: Sql) {
         JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
         WHERE w.is_active AND ${maySee(sql)}`,
 
+    /** Surveys that active endpoints listen to; null stands for all that an owner may see. */
+    scopes: async (): Promise<(string | null)[]> => (await sql<{ survey_id: string | null }[]>`SELECT DISTINCT survey_id FROM webhooks WHERE is_active`).map((row) => row.survey_id),
+
     /** Takes an endpoint for one process. Undefined while another has it, and for one that must not be sent to now: inactive, paused, far from its next turn, or of an owner who may have none or may not see its survey. */
     lease: async ({ webhookId, holder, nowMs, untilMs }: Lease): Promise<Webhook | undefined> => {
       const now = new Date(nowMs);

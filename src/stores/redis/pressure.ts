@@ -6,6 +6,10 @@ export interface Pressure {
   refusal(): Problem | undefined;
   /** Whether there is memory for more than must be held. */
   hasRoom(): boolean;
+  /** How much of what need not be held is to be given back, in bytes; 0 while there is room. */
+  surplusBytes(): number;
+  /** So much has been given back since the server was last asked. */
+  freed(bytes: number): void;
   stop(): void;
 }
 
@@ -19,11 +23,13 @@ const roomyMark = 0.5;
 export function watchPressure(redis: Redis, tell: (share: number) => void): Pressure {
   // 0 where the server has no bound.
   let share = 0;
+  let surplus = 0;
   const look = async () => {
     const text = await redis.info('memory');
     const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1] ?? 0);
     const bound = figure('maxmemory');
     share = bound === 0 ? 0 : figure('used_memory') / bound;
+    surplus = bound === 0 ? 0 : Math.max(0, figure('used_memory') - bound * roomyMark);
     tell(share);
   };
   const timer = setInterval(() => void look().catch(() => undefined), watchMs);
@@ -32,6 +38,8 @@ export function watchPressure(redis: Redis, tell: (share: number) => void): Pres
   return {
     refusal: () => (share > hardMark ? unavailable('The intake is full for the moment', 1 + Math.floor(Math.random() * 10)) : undefined),
     hasRoom: () => share < roomyMark,
+    surplusBytes: () => surplus,
+    freed: (bytes) => void (surplus -= bytes),
     stop: () => clearInterval(timer),
   };
 }

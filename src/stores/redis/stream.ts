@@ -19,27 +19,12 @@ export interface StreamEntry {
   rows: Buffer;
 }
 
-/** An entry, or the note of a batch, that this version cannot read as a whole: a newer one has written it, and can. */
+/** An entry that this version cannot read as a whole: a newer one has written it, and can. */
 export class UnknownEntry extends Error {
-  constructor(id: string, what = 'stream entry') {
-    super(`${what} ${id} is of a format that this version does not know`);
+  constructor(id: string) {
+    super(`stream entry ${id} is of a format that this version does not know`);
     this.name = 'UnknownEntry';
   }
-}
-
-/** What a batch is made of, written before it is inserted: after a crash exactly the same batch is sent again. */
-export interface Manifest {
-  from: string;
-  to: string;
-  entries: number;
-  rows: number;
-  codeColumns: number;
-  digest: string;
-  token: string;
-  /** Of its format, where that is not the first one. */
-  v?: string;
-  /** Tokens of what was too large for the response store's memory, and is sent as two halves with tokens of their own. */
-  halved?: readonly string[];
 }
 
 export interface Ownership {
@@ -59,6 +44,7 @@ export interface DeadLetter {
 type StreamRedis = Redis & {
   leaseShard(key: string, ...args: (string | number)[]): Promise<number>;
   settleShard(key: string, ...args: (string | number | Buffer)[]): Promise<number>;
+  trimShard(stream: string, prefix: string, keepFrom: string): Promise<number>;
   reviveLetter(stream: string, ...args: (string | number | Buffer)[]): Promise<number>;
   shardState(stream: string, prefix: string): Promise<[number, number, string]>;
   newestId(stream: string): Promise<string>;
@@ -72,6 +58,7 @@ export function createStream(plain: Redis) {
   const redis = plain as StreamRedis;
   redis.defineCommand('leaseShard', { numberOfKeys: 1, lua: script('lease') });
   redis.defineCommand('settleShard', { numberOfKeys: 1, lua: script('settle') });
+  redis.defineCommand('trimShard', { numberOfKeys: 1, lua: script('trim') });
   redis.defineCommand('reviveLetter', { numberOfKeys: 1, lua: script('revive') });
   redis.defineCommand('shardState', { numberOfKeys: 1, lua: script('state') });
   redis.defineCommand('newestId', { numberOfKeys: 1, lua: script('newest') });
@@ -92,25 +79,16 @@ export function createStream(plain: Redis) {
     readAfter: (shard: Shard, id: string, count: number): Promise<StreamEntry[]> => range(shard.stream, `(${id}`, '+', count),
     readRange: (shard: Shard, from: string, to: string, count: number): Promise<StreamEntry[]> => range(shard.stream, from, to, count),
     acknowledged,
-    async manifest(shard: Shard): Promise<Manifest | undefined> {
-      const text = await redis.get(`${shard.prefix}manifest`);
-      if (text === null) return undefined;
-      const manifest = JSON.parse(text) as Manifest;
-      if (!formats.has(manifest.v)) throw new UnknownEntry(manifest.from, 'the batch of');
-      return manifest;
-    },
-    begin: (owner: Ownership, manifest: Manifest): Promise<boolean> => settle(owner, 'begin', JSON.stringify(manifest)),
+    /** All up to here has been handed on to webhooks and quotas. */
+    handedOn: async (shard: Shard): Promise<string> => (await redis.get(`${shard.prefix}handed-on`)) ?? acknowledged(shard),
     /** Marks the surveys of a batch that can be read from now on, so that what was counted before is not taken for what there is. */
-    stored: (owner: Ownership, { to }: Pick<Manifest, 'to'>, surveyIds: readonly string[]): Promise<boolean> => settle(owner, 'stored', to, surveyIds.join(',')),
-    end: (owner: Ownership, manifest: Pick<Manifest, 'to' | 'entries'>, keepFrom: string): Promise<boolean> => settle(owner, 'end', manifest.to, keepFrom, String(manifest.entries)),
-    bury: (owner: Ownership, mark: string, reason: string, rows: Buffer): Promise<boolean> => settle(owner, 'bury', mark, reason, rows),
+    stored: (owner: Ownership, to: string, surveyIds: readonly string[]): Promise<boolean> => settle(owner, 'stored', to, surveyIds.join(',')),
+    acknowledge: (owner: Ownership, to: string, entries: number): Promise<boolean> => settle(owner, 'acknowledge', to, String(entries)),
+    noteHandedOn: (owner: Ownership, to: string): Promise<boolean> => settle(owner, 'handed on', to),
+    bury: (owner: Ownership, reason: string, rows: Buffer): Promise<boolean> => settle(owner, 'bury', reason, rows),
     release: (owner: Ownership): Promise<boolean> => settle(owner, 'release'),
-    /** Forgets what was acknowledged and is older than that moment: a shard that is quiet for long has no batch whose end would do it. */
-    async forget(shard: Shard, before: Date): Promise<void> {
-      const acked = await acknowledged(shard);
-      const from = `${before.getTime()}-0`;
-      await redis.xtrim(shard.stream, 'MINID', isAtOrAfter(from, acked) ? acked : from);
-    },
+    /** Removes entries older than this id, but none that is not stored or not handed on yet. */
+    trim: async (shard: Shard, keepFrom: string): Promise<void> => void (await redis.trimShard(shard.stream, shard.prefix, keepFrom)),
     /** The newest id of the shard, '0-0' when nothing was ever written. Readers that wait ask often: no entry is sent. */
     newest: (shard: Shard): Promise<string> => redis.newestId(shard.stream),
     async state(shard: Shard): Promise<{ length: number; lag: number; oldestMs: number | undefined }> {

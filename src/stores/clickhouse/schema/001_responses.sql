@@ -32,8 +32,6 @@ ENGINE = {{engine}}
 PARTITION BY toYYYYMM(submitted_at)
 ORDER BY (survey_id, submitted_at, response_id)
 SETTINGS
-    -- A batch that is sent again is known by its token, this many batches back.
-    {{deduplication}},
     -- An insert is acknowledged when it is on disk.
     fsync_after_insert = 1,
     fsync_part_directory = 1,

@@ -6,5 +6,7 @@ for i = 1, #letter[2], 2 do
   if letter[2][i] == 'v' and letter[2][i + 1] ~= '1' then return 0 end
 end
 if redis.call('XDEL', ARGV[1] .. 'dead', ARGV[2]) == 0 then return 0 end
+-- Should it fail again, it is buried again.
+redis.call('DEL', ARGV[1] .. 'buried:' .. redis.sha1hex(ARGV[6]))
 redis.call('XADD', KEYS[1], '*', 'n', ARGV[3], 'codes', ARGV[4], 'surveys', ARGV[5], 'filled', '', 'rows', ARGV[6])
 return 1

@@ -1,29 +1,29 @@
 -- Writes only a shard's present owner may make. KEYS[1] the owner's key. ARGV: prefix, name, fence, what, …
---   'begin', manifest          : notes the batch before it is inserted
---   'bury', mark, reason, rows : keeps rows that cannot be stored; once a mark
---   'stored', last id, surveys : the batch is in the response store; marks its surveys (ids, joined by commas)
---   'end', last id, keep from, entries : the batch is stored and told; trims what is older than `keep from`
---   'release'                  : gives the shard up
+--   'bury', reason, rows        : keeps rows that cannot be stored; once, however often it is said
+--   'stored', last id, surveys  : the batch is in the response store; marks its surveys (ids, joined by commas)
+--   'acknowledge', id, entries  : all up to this entry is in the response store; so many entries more than before
+--   'handed on', id             : webhooks and quotas have had all up to this entry
+--   'release'                   : gives the shard up
 -- Returns 1, or 0 when another process owns the shard by now.
 local holder = redis.call('HMGET', KEYS[1], 'name', 'fence')
 if holder[1] ~= ARGV[2] or holder[2] ~= ARGV[3] then return 0 end
 local prefix, what = ARGV[1], ARGV[4]
 -- While the memory is full Redis lets a script write what takes some only if it has written before. This must go on then: it alone makes room.
 redis.call('DEL', prefix .. 'nothing')
-if what == 'begin' then
-  redis.call('SET', prefix .. 'manifest', ARGV[5])
-elseif what == 'bury' then
-  if redis.call('SET', prefix .. 'buried:' .. ARGV[5], '1', 'NX', 'EX', 864000) then
-    redis.call('XADD', prefix .. 'dead', '*', 'reason', ARGV[6], 'rows', ARGV[7])
+if what == 'bury' then
+  if redis.call('SET', prefix .. 'buried:' .. redis.sha1hex(ARGV[6]), '1', 'NX', 'EX', 864000) then
+    redis.call('XADD', prefix .. 'dead', '*', 'reason', ARGV[5], 'rows', ARGV[6])
   end
 elseif what == 'stored' then
   -- For an hour: what is counted is kept only for surveys that have a mark.
   for surveyId in string.gmatch(ARGV[6], '[^,]+') do redis.call('SET', prefix .. 'stored:' .. surveyId, ARGV[5], 'EX', 3600) end
-elseif what == 'end' then
+elseif what == 'acknowledge' then
+  -- An intake of a former version has handed on what it had acknowledged.
+  redis.call('SETNX', prefix .. 'handed-on', redis.call('GET', prefix .. 'acked') or '0-0')
   -- Sent again after a broken connection it counts once.
-  if redis.call('SET', prefix .. 'acked', ARGV[5], 'GET') ~= ARGV[5] then redis.call('INCRBY', prefix .. 'acked-entries', ARGV[7]) end
-  redis.call('DEL', prefix .. 'manifest')
-  if ARGV[6] ~= '' then redis.call('XTRIM', prefix .. 'stream', 'MINID', ARGV[6]) end
+  if redis.call('SET', prefix .. 'acked', ARGV[5], 'GET') ~= ARGV[5] then redis.call('INCRBY', prefix .. 'acked-entries', ARGV[6]) end
+elseif what == 'handed on' then
+  redis.call('SET', prefix .. 'handed-on', ARGV[5])
 elseif what == 'release' then
   redis.call('DEL', KEYS[1])
 end

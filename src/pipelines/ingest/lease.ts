@@ -3,27 +3,32 @@ import type { Ownership, Stream } from '../../stores/redis/stream.ts';
 /** Thrown where a shard's owner finds that the shard is another's by now, or may be: its loop starts over by asking for the lease. */
 export class Fenced extends Error {}
 
-export interface Hold {
+export interface Lease {
   /** Throws Fenced when the shard is lost, or may be. */
   check(): void;
+  /** The owner has come further, or has nothing to do: the lease is worth renewing. */
+  progressed(): void;
   /** Nothing is renewed any more once this has resolved. */
   end(): Promise<void>;
 }
 
-export interface HoldOptions {
+export interface LeaseOptions {
   stream: Pick<Stream, 'lease'>;
   /** Leased just now. */
   owner: Ownership;
   leaseMs: number;
   renewMs: number;
+  /** An owner that has come no further for so long gives the shard to another process, whose connections may be better. */
+  stallMs: number;
 }
 
 /**
- * Keeps a shard for its owner by a clock of its own, since one step of the work (an insert, telling others) may take longer than a lease
- * lasts. It saves work, no more: whatever is written for a shard is checked against the fencing number.
+ * Renews a shard's lease by a timer, since one step of the work may take longer than a lease lasts, but only while the owner makes progress.
+ * The lease saves work, no more: whatever is written for a shard is checked against the fencing number.
  */
-export function keepHold({ stream, owner, leaseMs, renewMs }: HoldOptions): Hold {
+export function keepLease({ stream, owner, leaseMs, renewMs, stallMs }: LeaseOptions): Lease {
   let heldUntil = performance.now() + leaseMs;
+  let progressedAt = performance.now();
   let isLost = false;
   let renewing: Promise<void> | undefined;
 
@@ -35,8 +40,9 @@ export function keepHold({ stream, owner, leaseMs, renewMs }: HoldOptions): Hold
   };
 
   const timer = setInterval(() => {
+    if (isLost || performance.now() - progressedAt > stallMs) return;
     // One that fails is followed by the next; the lease ends by itself when all fail.
-    if (!isLost) renewing ??= renew().catch(() => undefined).finally(() => (renewing = undefined));
+    renewing ??= renew().catch(() => undefined).finally(() => (renewing = undefined));
   }, renewMs);
   timer.unref();
 
@@ -44,6 +50,7 @@ export function keepHold({ stream, owner, leaseMs, renewMs }: HoldOptions): Hold
     check: () => {
       if (isLost || performance.now() > heldUntil) throw new Fenced('the shard was lost');
     },
+    progressed: () => void (progressedAt = performance.now()),
     end: async () => {
       clearInterval(timer);
       await renewing;

@@ -1,0 +1,118 @@
+import type { RowKey, RowSum, StoredRows } from '../../stores/clickhouse/stored-rows.ts';
+import { keyOf, rowViews, surveyIdOf } from './row-keys.ts';
+import type { Piece } from './storing.ts';
+
+/** Rows of former batches are remembered so long, as those of the next one may be of the same moments. */
+const rememberedMs = 10_000;
+/** A batch of more surveys is looked up row by row. */
+const mostSurveys = 500;
+
+/** First versions of a survey's responses, by the millisecond at which they were submitted. */
+type Moments = Map<number, RowSum>;
+
+interface BatchKeys {
+  /** By survey. */
+  first: Map<string, Moments>;
+  /** Rows that go on with a response or end it. */
+  later: RowKey[];
+  /** The span of the first versions. */
+  fromMs: number;
+  toMs: number;
+}
+
+/**
+ * Tells which rows of a batch ClickHouse lacks. One statement compares, survey by survey, how many first versions it holds of the batch's span of
+ * time, and the sum of their ids, with what the batches brought; only where these differ are rows looked up by their ids. They differ without
+ * anything missing where a batch was stored twice, or another process stored the one before.
+ */
+export function createStoredCheck({ firstVersions, missing }: StoredRows) {
+  const remembered = new Map<string, Moments>();
+
+  const remember = ({ first, toMs }: BatchKeys): void => {
+    for (const [surveyId, moments] of first) {
+      const known = remembered.get(surveyId);
+      if (known) for (const [moment, sum] of moments) add(known, moment, sum);
+      else remembered.set(surveyId, moments);
+    }
+    for (const [surveyId, moments] of remembered) {
+      for (const moment of moments.keys()) if (moment < toMs - rememberedMs) moments.delete(moment);
+      if (moments.size === 0) remembered.delete(surveyId);
+    }
+  };
+
+  /** Surveys of which ClickHouse does not hold exactly what is expected of the span. */
+  const differing = async ({ first, fromMs, toMs }: BatchKeys): Promise<Set<string>> => {
+    const surveyIds = [...first.keys()];
+    if (surveyIds.length === 0 || surveyIds.length > mostSurveys) return new Set(surveyIds);
+    const stored = await firstVersions({ surveyIds, fromMs, toMs });
+    return new Set(
+      surveyIds.filter((surveyId) => {
+        const expected = { rows: 0, idSum: 0 };
+        for (const moments of [remembered.get(surveyId), first.get(surveyId)]) addWithin(expected, moments, fromMs, toMs);
+        const found = stored.get(surveyId);
+        return found?.rows !== expected.rows || found.idSum !== expected.idSum;
+      }),
+    );
+  };
+
+  return async (lines: Buffer): Promise<Piece | undefined> => {
+    const keys = keysOf(lines);
+    const suspects = await differing(keys);
+    const absent = await missing([...firstVersionsOf(lines, suspects), ...keys.later]);
+    if (absent.length > 0) return piecesOf(lines, new Set(absent.map(nameOf)));
+    remember(keys);
+    return undefined;
+  };
+}
+
+const nameOf = ({ responseId, submittedAtMs, version }: RowKey): string => `${responseId} ${submittedAtMs} ${version}`;
+
+function keysOf(lines: Buffer): BatchKeys {
+  const keys: BatchKeys = { first: new Map(), later: [], fromMs: Number.POSITIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY };
+  for (const view of rowViews(lines)) {
+    if (view.version !== 1) {
+      keys.later.push(keyOf(lines, view));
+      continue;
+    }
+    const surveyId = surveyIdOf(lines, view);
+    let moments = keys.first.get(surveyId);
+    if (!moments) keys.first.set(surveyId, (moments = new Map()));
+    add(moments, view.submittedAtMs, { rows: 1, idSum: view.idTail });
+    keys.fromMs = Math.min(keys.fromMs, view.submittedAtMs);
+    keys.toMs = Math.max(keys.toMs, view.submittedAtMs);
+  }
+  return keys;
+}
+
+function add(moments: Moments, moment: number, { rows, idSum }: RowSum): void {
+  const known = moments.get(moment);
+  if (!known) moments.set(moment, { rows, idSum });
+  else {
+    known.rows += rows;
+    known.idSum += idSum;
+  }
+}
+
+function addWithin(sum: RowSum, moments: Moments | undefined, fromMs: number, toMs: number): void {
+  for (const [moment, { rows, idSum }] of moments ?? []) {
+    if (moment < fromMs || moment > toMs) continue;
+    sum.rows += rows;
+    sum.idSum += idSum;
+  }
+}
+
+function firstVersionsOf(lines: Buffer, surveyIds: ReadonlySet<string>): RowKey[] {
+  if (surveyIds.size === 0) return [];
+  const keys: RowKey[] = [];
+  for (const view of rowViews(lines)) if (view.version === 1 && surveyIds.has(surveyIdOf(lines, view))) keys.push(keyOf(lines, view));
+  return keys;
+}
+
+/** The lines of the rows with these names. */
+function piecesOf(lines: Buffer, names: ReadonlySet<string>): Piece {
+  const found: Buffer[] = [];
+  for (const view of rowViews(lines)) if (names.has(nameOf(keyOf(lines, view)))) found.push(lines.subarray(view.start, view.end));
+  return { lines: Buffer.concat(found.flatMap((line, index) => (index === 0 ? [line] : [lineFeed, line]))), rows: found.length };
+}
+
+const lineFeed = Buffer.from('\n');
