@@ -20,6 +20,8 @@ export interface ChildPlan {
   hasChannel?: boolean;
   isReady(): Promise<boolean>;
   readyTimeoutMs: number;
+  /** Questions that a server which works answers: one that leaves any of them unanswered for its time is killed, and started again. */
+  watch?: readonly { isAnswering(): Promise<boolean>; patienceMs: number }[];
   stopSignal: NodeJS.Signals;
   /** After this long, SIGKILL. */
   stopTimeoutMs: number;
@@ -33,6 +35,7 @@ export interface SupervisedChild {
 }
 
 const readyPollMs = 20;
+const watchMs = 2000;
 const firstBackoffMs = 100;
 const longestBackoffMs = 2_000;
 const logKeptBytes = 10 * 1024 * 1024;
@@ -55,7 +58,7 @@ export async function superviseChild(plan: ChildPlan, log: Log): Promise<Supervi
 
   const keepAlive = async () => {
     while (!isStopping) {
-      const how = await current.ended;
+      const how = await endOf(plan, current, log);
       if (isStopping) return;
       log.warn({ store: plan.name, how, restartInMs: backoffMs, lastLine: lastLogLine(plan.dir) }, 'an embedded store ended by itself and is started again');
       await delay(backoffMs);
@@ -82,6 +85,33 @@ export async function superviseChild(plan: ChildPlan, log: Log): Promise<Supervi
       removePidFile(plan.dir);
     },
   };
+}
+
+/** Resolves with how the process ended, also when it has to be killed because it answers nothing any more. */
+async function endOf(plan: ChildPlan, running: Running, log: Log): Promise<string> {
+  const silentSinceMs = new Map<NonNullable<ChildPlan['watch']>[number], number>();
+  const look = async (question: NonNullable<ChildPlan['watch']>[number]): Promise<void> => {
+    const askedAtMs = performance.now();
+    if (await question.isAnswering().catch(() => false)) return void silentSinceMs.delete(question);
+    const sinceMs = silentSinceMs.get(question) ?? askedAtMs;
+    silentSinceMs.set(question, sinceMs);
+    if (performance.now() - sinceMs < question.patienceMs || !running.isAlive()) return;
+    log.error({ store: plan.name, pid: running.process?.pid, seconds: Math.round((performance.now() - sinceMs) / 1000) }, 'an embedded store answers nothing: it is killed and started again');
+    running.process?.kill('SIGKILL');
+  };
+  const timers = (plan.watch ?? []).map((question) => {
+    let isAsking = false;
+    return setInterval(() => {
+      if (isAsking) return;
+      isAsking = true;
+      void look(question).finally(() => (isAsking = false));
+    }, watchMs).unref();
+  });
+  try {
+    return await running.ended;
+  } finally {
+    for (const timer of timers) clearInterval(timer);
+  }
 }
 
 /** Ends what an earlier, killed instance left running on the directory; before a port is picked, so that its port is free again. */

@@ -19,6 +19,8 @@ const name = 'clickhouse';
 const readyTimeoutMs = 120_000;
 const stopTimeoutMs = 8_000;
 const probeTimeoutMs = 2_000;
+/** An engine whose server does not say that it is there is hung; one that answers no query may only be busy with long ones. */
+const patience = { pingMs: 20_000, queryMs: 90_000 };
 /** Others live on the machine too: the engine may take this share of its memory. */
 const memoryShare = 0.35;
 /** Each running query holds one thread of libuv's pool; the default of four would let four slow ones block every file access. */
@@ -41,6 +43,10 @@ export async function startClickhouse({ dir, ports, env, log }: ClickhouseOption
       hasChannel: true,
       isReady: () => answers(port, password),
       readyTimeoutMs,
+      watch: [
+        { isAnswering: () => replies(fetch(`http://127.0.0.1:${port}/ping`, { signal: AbortSignal.timeout(probeTimeoutMs) })), patienceMs: patience.pingMs },
+        { isAnswering: () => replies(ask(port, password, patience.queryMs)), patienceMs: patience.queryMs },
+      ],
     };
     return { ...(await superviseChild(plan, log)), url: `http://default:${password}@127.0.0.1:${port}` };
   });
@@ -48,7 +54,14 @@ export async function startClickhouse({ dir, ports, env, log }: ClickhouseOption
 
 /** A query with our password: a ping would be answered by any server that happens to have the port. */
 async function answers(port: number, password: string): Promise<boolean> {
-  const authorization = `Basic ${Buffer.from(`default:${password}`).toString('base64')}`;
-  const reply = await fetch(`http://127.0.0.1:${port}/?query=SELECT%201`, { headers: { authorization }, signal: AbortSignal.timeout(probeTimeoutMs) });
+  const reply = await ask(port, password, probeTimeoutMs);
   return reply.ok && (await reply.text()).trim() === '1';
 }
+
+function ask(port: number, password: string, withinMs: number): Promise<Response> {
+  const authorization = `Basic ${Buffer.from(`default:${password}`).toString('base64')}`;
+  return fetch(`http://127.0.0.1:${port}/?query=SELECT%201`, { headers: { authorization }, signal: AbortSignal.timeout(withinMs) });
+}
+
+/** Whether there is a reply at all. */
+const replies = (reply: Promise<Response>): Promise<boolean> => reply.then(async ({ body }) => (await body?.cancel(), true), () => false);

@@ -1,0 +1,155 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { newId } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
+import { adminClient, type Client } from './client.ts';
+import { temporaryDataDir } from './data-dir.ts';
+import { eventually } from './eventually.ts';
+import { startService, type RunningService } from './service.ts';
+
+/** Something that goes wrong in the embedded ClickHouse at the nth system call of a kind, while an insert is under way. */
+export interface EngineFault {
+  calls: keyof typeof systemCalls;
+  effect: keyof typeof effects;
+  /** From 1. */
+  when: number;
+}
+
+const systemCalls = { rename: 'rename,renameat,renameat2', write: 'write,pwrite64,writev', fdatasync: 'fdatasync,fsync' };
+const effects = { EIO: 'error=EIO', ENOSPC: 'error=ENOSPC', KILL: 'signal=KILL' };
+
+export interface EngineChaosOptions {
+  /** The path of strace. */
+  strace: string;
+  faults: readonly EngineFault[];
+  /** Responses sent into each fault. */
+  responses?: number;
+  say?(line: string): void;
+}
+
+export interface EngineChaosReport {
+  /** How many of the faults happened, by kind. */
+  bitten: Record<string, number>;
+  accepted: number;
+  /** Accepted responses that the service does not show at the end. */
+  lost: string[];
+  /** Responses shown that were not accepted, or shown twice. */
+  surplus: number;
+  /** What the survey's row says. */
+  counted: number;
+  /** Rows that the engine had said it had stored and did not hold. */
+  missing: number;
+}
+
+const attachedWithinMs = 10_000;
+const storedWithinMs = 20_000;
+const acceptedWithinMs = 60_000;
+const bitesWithinMs = 1500;
+
+/**
+ * Sends responses to a service whose ClickHouse fails in the middle of the insert that takes them: system calls of the engine that return an
+ * error, or that are its last. Waits after each fault until all that was accepted can be counted, and compares the ids at the end.
+ */
+export async function runEngineChaos({ strace, faults, responses = 8, say = () => undefined }: EngineChaosOptions): Promise<EngineChaosReport> {
+  const dataDir = temporaryDataDir();
+  const stores = await startEmbeddedStores({ dataDir, need: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('silent'), env: process.env });
+  const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
+  let service: RunningService | undefined;
+  try {
+    service = await startService({ env: { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl, ACCESS_TOKEN_TTL_SECONDS: '86400' } });
+    const admin = await adminClient(service);
+    const survey = await admin.create('/surveys', { title: 'Faults', status: 'ACTIVE' });
+    const accepted = new Set<string>();
+    const bitten: Record<string, number> = {};
+    let given = 0;
+    for (const fault of faults) {
+      const name = `${fault.effect} at ${fault.calls}`;
+      const inject = await injectInto(strace, enginePid(stores), fault, join(dataDir, 'strace'));
+      await Promise.all(Array.from({ length: responses }, () => submit(admin, survey.id, accepted)));
+      const bite = await inject.end();
+      bitten[name] = (bitten[name] ?? 0) + (bite ? 1 : 0);
+      await eventually(async () => {
+        const { totalResponses } = await admin.get(`/analytics/surveys/${survey.id}`);
+        if (totalResponses >= accepted.size - given) return;
+        throw Object.assign(new Error(`${totalResponses} of ${accepted.size} after ${name}, ${fault.when}`), { lost: accepted.size - totalResponses });
+      }, storedWithinMs, 100).catch((error: Error & { lost?: number }) => {
+        // What is lost by now is not waited for again.
+        given = error.lost ?? given;
+        say(error.message);
+      });
+      if (bite) say(`${name}, ${fault.when}: ${bite}`);
+    }
+    return { bitten, accepted: accepted.size, ...(await compare(admin, survey.id, accepted)), missing: await missingRows(service) };
+  } finally {
+    await service?.stop();
+    await stores.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+function enginePid(stores: EmbeddedStores): number {
+  const pid = stores.pid('clickhouse');
+  if (pid === undefined) throw new Error('the engine is between two lives');
+  return pid;
+}
+
+/** What is not accepted at once is sent again under its id, as a client does. */
+async function submit(admin: Client, surveyId: string, accepted: Set<string>): Promise<void> {
+  const responseId = newId();
+  await eventually(async () => {
+    const { status } = await admin.submit(surveyId, { responseId, answers: [] });
+    if (status !== 201) throw new Error(`${status}`);
+  }, acceptedWithinMs);
+  accepted.add(responseId);
+}
+
+/** Attaches strace with the fault; `end` waits for the fault for a while, detaches, and gives the call that went wrong, if one did. */
+async function injectInto(strace: string, pid: number, { calls, effect, when }: EngineFault, file: string) {
+  const names = systemCalls[calls];
+  const child = spawn(strace, ['-f', '-q', '-p', String(pid), '-e', `trace=${names}`, '-e', `inject=${names}:${effects[effect]}:when=${when}`, '-o', file], { stdio: 'ignore' });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  await eventually(() => {
+    if (!/^TracerPid:\t[1-9]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) throw new Error('strace is not attached');
+  }, attachedWithinMs, 5);
+  /** The call that went wrong, as strace shows it. */
+  const biteIn = (): string | undefined => {
+    try {
+      return /^.*(?:\(INJECTED\)|killed by SIGKILL).*$/m.exec(readFileSync(file, 'utf8'))?.[0];
+    } catch {
+      return undefined;
+    }
+  };
+  return {
+    async end(): Promise<string | undefined> {
+      for (let waited = 0; waited < bitesWithinMs && !biteIn(); waited += 50) await pause(50);
+      child.kill('SIGTERM');
+      await ended;
+      const bite = biteIn();
+      rmSync(file, { force: true });
+      return bite;
+    },
+  };
+}
+
+async function compare(admin: Client, surveyId: string, accepted: ReadonlySet<string>): Promise<Pick<EngineChaosReport, 'lost' | 'surplus' | 'counted'>> {
+  const shown = new Map<string, number>();
+  for (let cursor = ''; ; ) {
+    const { body } = await admin.call('GET', `/responses/surveys/${surveyId}?limit=1000${cursor}`);
+    for (const { id } of body.data) shown.set(id, (shown.get(id) ?? 0) + 1);
+    if (!body.pagination.nextCursor) break;
+    cursor = `&cursor=${body.pagination.nextCursor}`;
+  }
+  const total = [...shown.values()].reduce((sum, times) => sum + times, 0);
+  return {
+    lost: [...accepted].filter((id) => !shown.has(id)), surplus: total - [...accepted].filter((id) => shown.has(id)).length,
+    counted: (await admin.get(`/surveys/${surveyId}`)).responseCount,
+  };
+}
+
+async function missingRows(service: RunningService): Promise<number> {
+  const figures = await (await fetch(`${service.origin}/metrics`)).text();
+  return Number(/^ingest_missing_rows_total (\d+)/m.exec(figures)?.[1] ?? 0);
+}
