@@ -1,4 +1,4 @@
-import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import { Problem, validationProblem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -7,6 +7,7 @@ import { receiveBody, receiveStream, type ReceiveOptions } from './body.ts';
 import { socketText } from './client-address.ts';
 import { allowHint, corsHeaders, preflight } from './cors.ts';
 import type { Arrival } from './dispatch.ts';
+import { uWS } from './engine.ts';
 import { createListening, type ListeningOptions } from './listening.ts';
 import { openReply, type ReplyChannel } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
@@ -35,12 +36,6 @@ export interface ServerOptions {
 }
 
 export const basePath = '/api/v1';
-
-/** Refuses to run on the JavaScript imitation that the package falls back to on a Node version it has no binary for. */
-export function assertNativeServer(): void {
-  if (typeof uWS.SSLApp !== 'function')
-    throw new Error(`uWebSockets.js has no native binary for Node ${process.versions.node} on ${process.platform}-${process.arch}; use Node 20`);
-}
 
 /** What the native binary can do beyond its published types. */
 interface NativeApp extends Omit<TemplatedApp, 'listen'> {
