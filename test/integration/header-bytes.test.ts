@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { createWire, type Wire, type WireReply } from '../fuzz/wire.ts';
 import { aroundService } from '../support/around-service.ts';
 import type { Client } from '../support/client.ts';
+import { whereCorrected } from '../support/engine-correction.ts';
 import { eventually } from '../support/eventually.ts';
 import type { RunningService } from '../support/service.ts';
 
@@ -35,7 +36,7 @@ const plainOnly = /^may hold visible ASCII characters, blanks and tabs only$/;
 const origin = 'https://forms.example.org';
 const connections = 6;
 
-describe('a header value with a byte that is no ASCII at an end', () => {
+describe('a header value with a byte that is no ASCII at an end', whereCorrected, () => {
   let service: RunningService;
   let admin: Client;
   let openId = '';

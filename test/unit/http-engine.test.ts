@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -13,41 +12,24 @@ import { z } from 'zod';
 import { assetPath } from '../../src/assets.ts';
 import { assertNativeServer, keepsHeaderBytes, warnOfTrimmedHeaders } from '../../src/http/engine.ts';
 import { ok, route } from '../../src/http/route.ts';
+import { changes, corrected, original, whereCorrected } from '../support/engine-correction.ts';
 import { startLoopback } from '../support/loopback-server.ts';
-
-interface Correction {
-  offset: number;
-  original: number;
-  corrected: number;
-  what: string;
-}
-
-interface Corrector {
-  originalEngine: string;
-  corrections: Record<string, Correction[]>;
-  corrected(bytes: Buffer): Buffer | undefined;
-}
-
-const corrector = (await import(pathToFileURL(assetPath('scripts/correct-engine.mjs')).href)) as Corrector;
-const original = readFileSync(corrector.originalEngine);
-const changes = corrector.corrections[createHash('sha256').update(original).digest('hex')];
-const isKnown = { skip: changes ? false : 'no correction is known for the engine of this system' };
 
 describe('the HTTP engine', () => {
   it('is native', () => assertNativeServer());
 
-  it('keeps bytes above 0x7f at the ends of header values, and so gives no warning', isKnown, async () => {
+  it('keeps bytes above 0x7f at the ends of header values, and so gives no warning', whereCorrected, async () => {
     assert.equal(await keepsHeaderBytes(), true);
     await warnOfTrimmedHeaders({ warn: () => assert.fail('there was a warning') });
   });
 
-  it('differs from the one of the package in the listed bytes only', isKnown, () => {
-    const copy = corrector.corrected(original);
+  it('differs from the one of the package in the listed bytes only', whereCorrected, () => {
+    const copy = corrected(original);
     assert.ok(copy && changes && copy.length === original.length);
     const different: number[] = [];
     for (let offset = 0; offset < copy.length; offset += 1) if (copy[offset] !== original[offset]) different.push(offset);
     assert.deepEqual(different, changes.map(({ offset }) => offset).sort((a, b) => a - b));
-    for (const { offset, original: from, corrected: to, what } of changes) assert.deepEqual([original[offset], copy[offset]], [from, to], what);
+    for (const change of changes) assert.deepEqual([original[change.offset], copy[change.offset]], [change.original, change.corrected], change.what);
   });
 
   it('is corrected wherever the service is built', () => {
@@ -55,8 +37,8 @@ describe('the HTTP engine', () => {
   });
 
   it('of an unknown build is not touched', () => {
-    assert.equal(corrector.corrected(Buffer.concat([original, Buffer.from([0])])), undefined);
-    assert.equal(corrector.corrected(Buffer.from('something else')), undefined);
+    assert.equal(corrected(Buffer.concat([original, Buffer.from([0])])), undefined);
+    assert.equal(corrected(Buffer.from('something else')), undefined);
   });
 });
 
@@ -71,7 +53,7 @@ describe('the HTTP engine without a corrected copy', () => {
   });
   after(() => rmSync(build, { recursive: true, force: true }));
 
-  it('is the one of the package, and the start warns that it drops bytes', isKnown, async () => {
+  it('is the one of the package, and the start warns that it drops bytes', whereCorrected, async () => {
     const program = `
       const engine = await import(${JSON.stringify(pathToFileURL(join(build, 'src', 'http', 'engine.js')).href)});
       engine.assertNativeServer();
@@ -96,7 +78,7 @@ describe('the size of a chunk', () => {
     return heard;
   };
 
-  it('ends before no byte above 0x7f: the connection is closed', isKnown, async () => {
+  it('ends before no byte above 0x7f: the connection is closed', whereCorrected, async () => {
     const server = await startLoopback({ api: [things] });
     try {
       assert.match(await say(server.port, 'c'), /^HTTP\/1\.1 200 /);
