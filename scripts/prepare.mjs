@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { correctEngine, originalEngine } from './correct-engine.mjs';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 const inRoot = (...parts) => join(root, ...parts);
@@ -66,6 +67,7 @@ function build() {
   const state = sourceState();
   const done = spawnSync(process.execPath, [compiler(), '-p', inRoot('tsconfig.json'), '--outDir', draft], { cwd: root, stdio: ['ignore', 2, 2] });
   if (done.status === 0) {
+    correctEngine(draft);
     writeFileSync(join(draft, '.built'), state);
     rmSync(inRoot('dist'), { recursive: true, force: true });
     renameSync(draft, inRoot('dist'));
@@ -83,7 +85,8 @@ function compiler() {
 /** Name, size and time of every file that the build reads: a moved or deleted one counts as a change too. */
 function sourceState() {
   const files = ['src', 'test', 'bench', 'replay'].flatMap((dir) => filesBelow(inRoot(dir)));
-  return [...files, inRoot('tsconfig.json'), inRoot('package-lock.json')]
+  const engine = [inRoot('scripts', 'correct-engine.mjs'), ...(existsSync(originalEngine) ? [originalEngine] : [])];
+  return [...files, ...engine, inRoot('tsconfig.json'), inRoot('package-lock.json')]
     .map((file) => [file.slice(root.length), statSync(file).size, changedAt(file)].join(' '))
     .sort()
     .join('\n');

@@ -138,7 +138,8 @@ function tooLarge(limitBytes: number): Problem {
   return new Problem('PAYLOAD_TOO_LARGE', `The body is larger than ${limitBytes} bytes`);
 }
 
-const jsonType = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+/** Blanks and tabs are named: `\s` would take other blanks of Unicode too. */
+const jsonType = /^application\/json[ \t]*(;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 
 export function assertJsonType(contentType: string | undefined, contentEncoding: string | undefined): void {
   if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity')

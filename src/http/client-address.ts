@@ -62,7 +62,7 @@ export function createAddressReader(trustedProxies: readonly string[]) {
     let address = fold(socketAddress);
     if (forwardedFor === undefined || trustedProxies.length === 0 || !isTrusted(address)) return address;
     for (const hop of forwardedFor.split(',').reverse()) {
-      const candidate = foldMapped(hop.trim().replace(/^\[(.*)\](?::\d+)?$/, '$1'));
+      const candidate = foldMapped(withoutBlanks(hop).replace(/^\[(.*)\](?::\d+)?$/, '$1'));
       if (isIP(candidate) === 0) return address;
       address = candidate;
       if (!isTrusted(address)) return address;
@@ -70,6 +70,9 @@ export function createAddressReader(trustedProxies: readonly string[]) {
     return address;
   };
 }
+
+/** Not `trim`, which takes other blanks of Unicode too. */
+const withoutBlanks = (text: string): string => text.replace(/^[ \t]+|[ \t]+$/g, '');
 
 /** The key that limits count an address under: IPv6 by its /64, since a single host owns at least that. */
 export function limitKeyOf(address: string): string {

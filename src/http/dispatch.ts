@@ -10,6 +10,7 @@ import { isRedisAway } from '../stores/redis/away.ts';
 import { problemText } from './answer.ts';
 import { assertJsonType, assertPlainNumbers, parseJson, type IncomingBody, type IncomingStream } from './body.ts';
 import { limitKeyOf } from './client-address.ts';
+import type { HeaderName, HeaderValues } from './head.ts';
 import { isSingle } from './query.ts';
 import type { Limits, Standing } from './limits.ts';
 import type { Authenticate, Principal } from './principal.ts';
@@ -34,10 +35,10 @@ export interface DispatchDeps {
 /** What is known of a request before its route runs. */
 export interface Arrival {
   match: Match | undefined;
-  /** Why nobody can tell what is asked for; there is no match then. */
+  /** Why the call is refused whatever it asks for. */
   problem?: Problem | undefined;
   query: string;
-  headers: ReadonlyMap<string, string>;
+  headers: HeaderValues;
   address: string;
   requestId: string;
   body: IncomingBody | undefined;
@@ -81,10 +82,11 @@ function refusal(deps: DispatchDeps, { requestId, match }: Arrival, error: unkno
 }
 
 async function pass(deps: DispatchDeps, arrival: Arrival, passage: Passage, replyHeaders: () => Header[]): Promise<Outcome> {
-  const { match } = arrival;
-  if (!match) {
-    await count(deps, passage, 'api', limitKeyOf(arrival.address));
-    throw arrival.problem ?? notFound('route');
+  const { match, problem } = arrival;
+  if (!match || problem) {
+    // Probes are not counted, whatever their headers hold.
+    if (match?.route.limit !== 'none') await count(deps, passage, 'api', limitKeyOf(arrival.address));
+    throw problem ?? notFound('route');
   }
   const { route, params } = match;
   // The public door for submissions counts its callers itself: nothing is to be waited for.
@@ -98,7 +100,7 @@ async function pass(deps: DispatchDeps, arrival: Arrival, passage: Passage, repl
   });
   const call = {
     params, query, body, rawBody, bodyPieces: () => arrival.stream?.pieces() ?? noPieces(), address: arrival.address, requestId: arrival.requestId, reply: arrival.reply, replyHeaders,
-    header: (name: string) => arrival.headers.get(name), principal, survey, right,
+    header: (name: HeaderName) => arrival.headers.get(name), principal, survey, right,
   };
   // The schemas above have checked what the handler's own types promise; here they are forgotten.
   const known = call as unknown as Call<never, never>;

@@ -13,6 +13,7 @@ import { createSurveyAccess } from './access.ts';
 import { createAddressReader } from './client-address.ts';
 import { withAudit } from './deeds.ts';
 import { createDispatch, type SurveyAccess } from './dispatch.ts';
+import { assertNativeServer, warnOfTrimmedHeaders } from './engine.ts';
 import { createLimits, type Limits } from './limits.ts';
 import { createLive } from './live/live.ts';
 import { createPeople, type People } from './people.ts';
@@ -36,7 +37,7 @@ import { translationRoutes } from './routes/translations.ts';
 import { uploadRoutes } from './routes/uploads.ts';
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
-import { assertNativeServer, basePath, createServer, type Server } from './server.ts';
+import { basePath, createServer, type Server } from './server.ts';
 import { createSubmitDoor } from './submit-door.ts';
 
 /** What a deleted user leaves behind beside surveys. */
@@ -50,6 +51,7 @@ const handOver: HandOver = async (tx, fromUserId, toUserId) => {
 export async function createHttp(options: HttpOptions) {
   assertNativeServer();
   const { settings, stores, core, metrics, secrets, log } = options;
+  await warnOfTrimmedHeaders(log);
   const people = await createPeople({ sql: stores.sql, redis: stores.sharedRedis, secrets, log, settings, nowMs: core.now, newId: () => newId(), announce: stores.rightsNews.publish, handOver });
   const limits = createLimits({ redis: stores.sharedRedis, auth: settings.rateLimits.auth, api: settings.rateLimits.api, processCount: settings.workers, log });
   const access = createSurveyAccess({

@@ -1,6 +1,7 @@
-import uWS, { type us_listen_socket } from 'uWebSockets.js';
+import type { us_listen_socket } from 'uWebSockets.js';
 import type { Log } from '../log.ts';
 import { watchDescriptors, type DescriptorWatch } from './descriptors.ts';
+import { uWS } from './engine.ts';
 
 export interface ListeningOptions {
   app: { listen(host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void): void };

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Reader } from '../ai/said-words.ts';
+import type { HeaderName } from './head.ts';
 import type { Principal } from './principal.ts';
 import type { OpenBody } from './reply.ts';
 import type { Survey } from '../domain/survey.ts';
@@ -60,8 +61,7 @@ export interface Call<Body = unknown, Query = unknown> {
   params: Readonly<Record<string, string>>;
   query: Query;
   body: Body;
-  /** Lower-case names. */
-  header(name: string): string | undefined;
+  header(name: HeaderName): string | undefined;
   /** The client's address, through trusted proxies. */
   address: string;
   requestId: string;

@@ -1,5 +1,5 @@
-import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp } from 'uWebSockets.js';
-import { Problem, validationProblem } from '../errors.ts';
+import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
+import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { answer } from './answer.ts';
@@ -7,6 +7,8 @@ import { receiveBody, receiveStream, type ReceiveOptions } from './body.ts';
 import { socketText } from './client-address.ts';
 import { allowHint, corsHeaders, preflight } from './cors.ts';
 import type { Arrival } from './dispatch.ts';
+import { uWS } from './engine.ts';
+import { readHead, type Head } from './head.ts';
 import { createListening, type ListeningOptions } from './listening.ts';
 import { openReply, type ReplyChannel } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
@@ -35,12 +37,6 @@ export interface ServerOptions {
 }
 
 export const basePath = '/api/v1';
-
-/** Refuses to run on the JavaScript imitation that the package falls back to on a Node version it has no binary for. */
-export function assertNativeServer(): void {
-  if (typeof uWS.SSLApp !== 'function')
-    throw new Error(`uWebSockets.js has no native binary for Node ${process.versions.node} on ${process.platform}-${process.arch}; use Node 20`);
-}
 
 /** What the native binary can do beyond its published types. */
 interface NativeApp extends Omit<TemplatedApp, 'listen'> {
@@ -94,31 +90,6 @@ export function createServer(options: ServerOptions) {
 
 export type Server = ReturnType<typeof createServer>;
 
-interface Head {
-  method: string;
-  path: string;
-  query: string;
-  headers: Map<string, string>;
-  problem: Problem | undefined;
-}
-
-/** Copies what is needed from the request: it is only valid until the first await. */
-function readHead(req: HttpRequest): Head {
-  const headers = new Map<string, string>();
-  let problem: Problem | undefined;
-  req.forEach((name, value) => {
-    const known = headers.get(name);
-    if (known === undefined) headers.set(name, value);
-    else if (name === 'content-length' || name === 'transfer-encoding' || name === 'host')
-      problem = validationProblem([{ path: name, message: 'the header is given twice' }]);
-    else headers.set(name, `${known}, ${value}`);
-  });
-  const encoding = headers.get('transfer-encoding');
-  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked')
-    problem = validationProblem([{ path: 'transfer-encoding', message: 'only chunked is known' }]);
-  return { method: req.getMethod().toUpperCase(), path: req.getUrl(), query: req.getQuery() ?? '', headers, problem };
-}
-
 async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest, isDraining: () => boolean): Promise<void> {
   const startedAt = performance.now();
   const reply = openReply(res);
@@ -132,18 +103,18 @@ async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest
   const stream = isStream ? receiveStream(res, receiveOptions(head, match, reply)) : undefined;
   const body = isStream || !hasBody(head) ? undefined : receiveBody(res, receiveOptions(head, match, reply));
   const cors = corsHeaders(options.corsOrigins, head.headers.get('origin'), (match ?? askedAbout(table, head, path))?.route.access.kind === 'public');
-  const told = head.method === 'OPTIONS' ? preflight(cors, table, path) : undefined;
+  const told = head.method === 'OPTIONS' && !head.problem ? preflight(cors, table, path) : undefined;
   let status: number;
   if (told) {
     status = 204;
     reply.sendHead(204, [['x-request-id', requestId], ...cors, ...told, ...parting(isDraining())]);
   } else {
-    const arrival: Arrival = { match: head.problem ? undefined : match, problem: head.problem, query: head.query, headers: head.headers, address, requestId, body: takesBody(head) ? body : undefined, stream, reply };
+    const arrival: Arrival = { match, problem: head.problem, query: head.query, headers: head.headers, address, requestId, body: takesBody(head) ? body : undefined, stream, reply };
     const result = await options.dispatch(arrival);
     const isTooLarge = result.outcome instanceof Problem && result.outcome.status === 413;
     // Who asked first has sent nothing yet.
     if (isTooLarge && !head.headers.has('expect')) await (stream ?? body)?.passed();
-    status = await answer(reply, result.outcome, [...result.headers, ...cors, ...(match ? [] : allowHint(table, path)), ...parting(isDraining())], { isHead, requestId, isUnclear: head.problem !== undefined || (stream ?? body)?.isEndless() === true });
+    status = await answer(reply, result.outcome, [...result.headers, ...cors, ...(match ? [] : allowHint(table, path)), ...parting(isDraining())], { isHead, requestId, isUnclear: head.isUnclear || (stream ?? body)?.isEndless() === true });
   }
   options.metrics.requested(match?.route.path ?? 'none', status, (performance.now() - startedAt) / 1000);
 }

@@ -8,6 +8,7 @@ import { answer } from './answer.ts';
 import { limitKeyOf, socketText } from './client-address.ts';
 import { corsHeaders } from './cors.ts';
 import { asProblem } from './dispatch.ts';
+import { isRefused } from './head.ts';
 import type { Limits } from './limits.ts';
 import { openReply } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
@@ -91,6 +92,7 @@ function readHead(req: HttpRequest): Head | undefined {
     return value;
   };
   req.forEach((name, value) => {
+    if (isRefused(name, value)) isUsual = false;
     switch (name) {
       case 'host':
         return void (host = once(host, value));

@@ -18,11 +18,11 @@ describe('the short way of a submission', () => {
   });
   after(() => service.stop());
 
-  async function survey(body: object = {}): Promise<{ id: string; questionId: string }> {
+  async function survey(body: object = {}): Promise<{ id: string; questionId: string; token: string }> {
     const { id } = await admin.create('/surveys', { title: 'Door', ...body });
     const question = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'A word', isRequired: true });
     await admin.post(`/surveys/${id}/publish`);
-    return { id, questionId: question.id };
+    return { id, questionId: question.id, token: (await admin.get(`/surveys/${id}`)).accessToken };
   }
 
   const changing = /^(date|x-request-id|x-ratelimit-reset|x-ratelimit-remaining|retry-after)$/;
@@ -55,6 +55,10 @@ describe('the short way of a submission', () => {
       ['the same again', id, JSON.stringify({ answers }), { ...json, 'idempotency-key': key }],
       ['the key with another body', id, JSON.stringify({ answers: [{ questionId, textValue: 'other' }] }), { ...json, 'idempotency-key': key }],
       ['a key that is none', id, JSON.stringify({ answers }), { ...json, 'idempotency-key': 'two words' }],
+      ['a key with a letter that is no ASCII', id, JSON.stringify({ answers }), { ...json, 'idempotency-key': 'a\xe9b' }],
+      ['a token that ends in one', hidden.id, JSON.stringify({ answers: [] }), { ...json, 'x-survey-token': `${hidden.token}\xe9` }],
+      ['an origin that ends in one', id, JSON.stringify({ answers }), { ...json, origin: 'https://forms.example.org\xe9' }],
+      ['a header of no concern with one', id, JSON.stringify({ answers }), { ...json, 'user-agent': 'caf\xe9', authorization: 'Bearer \xe9' }],
       ['an id of the client', id, JSON.stringify({ answers, responseId: made }), json],
       ['a survey that is not there', randomUUID(), JSON.stringify({ answers }), json],
       ['an id that is none', 'nothing', JSON.stringify({ answers }), json],

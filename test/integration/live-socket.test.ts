@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import uWS, { type us_listen_socket } from 'uWebSockets.js';
+import type { us_listen_socket } from 'uWebSockets.js';
 import { WebSocket } from 'ws';
+import { uWS } from '../../src/http/engine.ts';
 import type { Member } from '../../src/http/live/hub.ts';
 import { frameOf } from '../../src/http/live/outlet.ts';
 import { addLiveSocket, type SocketDeps } from '../../src/http/live/socket.ts';

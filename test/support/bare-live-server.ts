@@ -1,5 +1,5 @@
 /** Live streams with nothing behind them, for a test that needs a process: `node bare-live-server.js ADDRESS PORT`. Prints a line for each who comes and goes. */
-import uWS from 'uWebSockets.js';
+import { uWS } from '../../src/http/engine.ts';
 import { openEventStream } from '../../src/http/live/event-stream.ts';
 import type { Member } from '../../src/http/live/hub.ts';
 import { addLiveSocket } from '../../src/http/live/socket.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { readInsertHead } from '../../src/stores/embedded/engine/insert-head.ts';
-import { readQuery, tokens } from '../../src/stores/embedded/engine/query-text.ts';
+import { isShutdown, readQuery, tokens } from '../../src/stores/embedded/engine/query-text.ts';
 
 test('the verb, the format and the end of a query are found behind comments, strings and blanks', () => {
   const read = readQuery(`/* FORMAT CSV */ -- x\n ( select 'FORMAT TSV;' AS format FROM t )\nFORMAT\n JSONEachRow SETTINGS a = 1 ;\n -- end`);
@@ -21,6 +21,11 @@ test('a column called format is not taken for the output format', () => {
 test('a second statement is noticed, a semicolon at the end or inside a string is not one', () => {
   assert.equal(readQuery('SELECT 1; DROP TABLE t').hasSeveral, true);
   for (const sql of ['SELECT 1;', 'SELECT 1 ;; \n', `SELECT ';x'`, 'SELECT 1 -- ; x', 'SELECT $a$ ; $a$', 'SELECT `a;b`']) assert.equal(readQuery(sql).hasSeveral, false, sql);
+});
+
+test('a statement that would end the server is known by its words, whatever stands between them', () => {
+  for (const sql of ['SYSTEM SHUTDOWN', 'system /* x */ kill', '-- x\nSystem\tShutdown']) assert.equal(isShutdown(sql), true, sql);
+  for (const sql of ['SYSTEM FLUSH LOGS', `SELECT 'SYSTEM SHUTDOWN'`, 'KILL QUERY WHERE 1', 'SYSTEM', '']) assert.equal(isShutdown(sql), false, sql);
 });
 
 test('every character of any text belongs to exactly one token or gap, in order', () => {

@@ -34,7 +34,7 @@ describe('the client’s address', () => {
 
   it('stays with the last believed address where the header cannot be read', () => {
     const read = createAddressReader(['10.0.0.0/8']);
-    for (const header of ['unknown', '', '198.51.100.1, what', '198.51.100.1, 999.1.1.1', '198.51.100.1,,', '127.1']) assert.equal(read('10.1.2.3', header), '10.1.2.3', header);
+    for (const header of ['unknown', '', '198.51.100.1, what', '198.51.100.1, 999.1.1.1', '198.51.100.1,,', '127.1', '198.51.100.1\u00a0', '\ufeff198.51.100.1', '198.51.100.1\ufffd']) assert.equal(read('10.1.2.3', header), '10.1.2.3', header);
     assert.equal(read('10.1.2.3', 'what, 10.5.5.5'), '10.5.5.5');
   });
 

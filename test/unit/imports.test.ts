@@ -117,6 +117,16 @@ describe('imports', () => {
   });
 });
 
+describe('the HTTP engine', () => {
+  it('is loaded by one file, from which all others take it; they import types only', () => {
+    const load = /\(existsSync\(correctedCopy\) \? correctedCopy : 'uWebSockets\.js'\)/;
+    assert.match(readFileSync(join(source, 'http/engine.ts'), 'utf8'), load);
+    for (const folder of ['src', 'test', 'bench'])
+      for (const name of readdirSync(assetPath(folder), { recursive: true }).map(String).filter((file) => file.endsWith('.ts')))
+        assert.doesNotMatch(readFileSync(join(assetPath(folder), name), 'utf8'), /^import (?!type\b).*from 'uWebSockets\.js'/m, `${folder}/${name}`);
+  });
+});
+
 /** The circles among edges, each as the path around it; found by walking depth first. */
 function cyclesIn(edges: readonly (readonly [string, string])[]): string[] {
   const next = new Map<string, string[]>();

@@ -6,6 +6,7 @@ import type { Tickets } from '../../stores/redis/tickets.ts';
 import { answer } from '../answer.ts';
 import { limitKeyOf, socketText } from '../client-address.ts';
 import { asProblem, standingHeaders } from '../dispatch.ts';
+import { readHead } from '../head.ts';
 import type { Limits } from '../limits.ts';
 import type { People } from '../people.ts';
 import type { Principal } from '../principal.ts';
@@ -80,8 +81,9 @@ interface Knock {
   ticket: string;
   address: string;
   protocols: string[];
-  origin: string;
-  host: string;
+  origin: string | undefined;
+  host: string | undefined;
+  problem: Problem | undefined;
 }
 
 interface Upgrade {
@@ -95,15 +97,17 @@ interface Upgrade {
 
 async function receive(deps: SocketDeps, { path, res, req, context, opened }: Upgrade): Promise<void> {
   const reply = openReply(res);
+  const { headers, problem, isUnclear } = readHead(req);
   const knock: Knock = {
     ticket: req.getQuery('ticket') ?? '',
-    address: deps.addressOf(socketText(res.getRemoteAddress()), req.getHeader('x-forwarded-for') || undefined),
-    protocols: req.getHeader('sec-websocket-protocol').split(',').map((name) => name.trim()),
-    origin: req.getHeader('origin'),
-    host: req.getHeader('host'),
+    address: deps.addressOf(socketText(res.getRemoteAddress()), headers.get('x-forwarded-for')),
+    protocols: (headers.get('sec-websocket-protocol') ?? '').split(',').map((name) => name.trim()),
+    origin: headers.get('origin') || undefined,
+    host: headers.get('host'),
+    problem,
   };
-  const requestId = requestIdOf(req.getHeader('x-request-id') || undefined);
-  const [key, extensions] = [req.getHeader('sec-websocket-key'), req.getHeader('sec-websocket-extensions')];
+  const requestId = requestIdOf(headers.get('x-request-id'));
+  const [key, extensions] = [headers.get('sec-websocket-key') ?? '', headers.get('sec-websocket-extensions') ?? ''];
   try {
     const principal = await admit(deps, knock);
     if (reply.isOver) return;
@@ -114,26 +118,27 @@ async function receive(deps: SocketDeps, { path, res, req, context, opened }: Up
     const ws = opened();
     if (ws) ws.getUserData().port = openPort(deps, ws);
   } catch (error) {
-    const problem = asProblem(error, deps.log, { requestId, route: path });
+    const refusal = asProblem(error, deps.log, { requestId, route: path });
     // Counted like calls without a valid token, so that guessing tickets is limited.
     const standing = await deps.limits.consume('api', limitKeyOf(knock.address));
-    const shown = standing.isAllowed ? problem : new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: standing.retryAfterSeconds });
-    await answer(reply, shown, [['x-request-id', requestId], ...standingHeaders(standing)], { isHead: false, requestId });
+    const shown = standing.isAllowed ? refusal : new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: standing.retryAfterSeconds });
+    await answer(reply, shown, [['x-request-id', requestId], ...standingHeaders(standing)], { isHead: false, requestId, isUnclear });
   }
 }
 
 /** Who knocks; throws a Problem for whom the door stays shut. What costs nothing is looked at before the ticket is used up. */
-async function admit(deps: SocketDeps, { ticket, protocols, origin, host }: Knock): Promise<Principal> {
+async function admit(deps: SocketDeps, { ticket, protocols, origin, host, problem }: Knock): Promise<Principal> {
   if (deps.isDraining()) throw unavailable('The service is stopping', 1);
+  if (problem) throw problem;
   if (!protocols.includes(subprotocol)) throw validationProblem([{ path: 'Sec-WebSocket-Protocol', message: `must be ${subprotocol}` }]);
-  if (origin !== '' && !isOwnOrigin(origin, host) && !deps.origins.includes(origin)) throw new Problem('FORBIDDEN', 'Pages of this origin may not connect');
+  if (origin !== undefined && !isOwnOrigin(origin, host) && !deps.origins.includes(origin)) throw new Problem('FORBIDDEN', 'Pages of this origin may not connect');
   const holder = await deps.tickets.redeem(ticket);
   const principal = holder && (await deps.people.current(holder));
   if (principal) return principal;
   throw new Problem('UNAUTHORIZED', 'A valid ticket is needed; each can be used once');
 }
 
-function isOwnOrigin(origin: string, host: string): boolean {
+function isOwnOrigin(origin: string, host: string | undefined): boolean {
   try {
     return new URL(origin).host === host;
   } catch {

@@ -31,11 +31,10 @@ function callerCodes(route: Route): ProblemCode[] {
   return codes;
 }
 
-/** What the query and the body can be refused for. */
+/** What headers, query and body can be refused for. */
 function inputCodes(route: Route): ProblemCode[] {
-  const codes: ProblemCode[] = [];
+  const codes: ProblemCode[] = ['VALIDATION_ERROR'];
   const takesBody = route.method === 'POST' || route.method === 'PUT';
-  if (route.bearsAnyQuery !== true) codes.push('VALIDATION_ERROR');
   if (takesBody) codes.push('PAYLOAD_TOO_LARGE');
   if (takesBody && (route.body || route.bodyKind === 'stream')) codes.push('UNSUPPORTED_MEDIA_TYPE');
   return codes;

@@ -16,6 +16,7 @@ export function introduction(): string {
       'work replies 202. A method that a path does not take is a 404 whose `Allow` header names those that it takes; OPTIONS gives 204 with the same header, and 404 where there is no such path. New fields may appear in replies: ignore those that you do not know. Unknown fields of a body or query are refused, so that a misspelt one is never silently lost.',
     '## Connections',
     'HTTP/1.1 without pipelining: a request that comes before the reply to the one before closes the connection. At most 48 header lines and 16 KiB of them; with more, with HTTP/1.0 or without `Host` the connection is closed without a reply. ' +
+      'Headers that are read hold visible ASCII characters, blanks and tabs only: any other value is a VALIDATION_ERROR that names the header; in a token, a key or a media type it is what any wrong one is. ' +
       'A call that got no reply may have been carried out: with an `Idempotency-Key` a repeat of a submission is safe.',
     '## Ids, times, numbers',
     'Ids are UUIDs in lower case (version 7 where the service makes them); a malformed one in a path, a body or a message is a 404, as an unknown one is; in a filter of a list, and where a body names questions, options or rows of the survey in its path, it is a VALIDATION_ERROR that says where. Times are ISO 8601 in UTC with milliseconds. Where a date is taken, a time is too; a date as an end includes that ' +

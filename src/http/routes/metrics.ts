@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { Problem } from '../../errors.ts';
 import { figuresMediaType, figuresText, type Figures } from '../../metrics.ts';
 import { limitKeyOf } from '../client-address.ts';
+import type { HeaderName } from '../head.ts';
 import type { Limits } from '../limits.ts';
 import type { Authenticate } from '../principal.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
@@ -30,7 +31,7 @@ export function metricsRoute({ figures, authenticate, limits }: MetricsRouteDeps
 }
 
 /** Headers by which a proxy shows itself. */
-const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
+const proxyHeaders: readonly HeaderName[] = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
 
 /** Without X-Forwarded-For the client's address is the socket's own, whatever proxies are trusted. */
 function isLocal({ address, header }: Pick<Call, 'address' | 'header'>): boolean {

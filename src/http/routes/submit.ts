@@ -5,6 +5,7 @@ import { Problem, notFound, validationProblem, type Finding } from '../../errors
 import { assertJsonType, parseFlatJson } from '../body.ts';
 import { standingHeaders } from '../dispatch.ts';
 import { limitKeyOf } from '../client-address.ts';
+import type { HeaderName } from '../head.ts';
 import type { Limits } from '../limits.ts';
 import { defaultMaxBodyBytes, route, type Outcome, type Route } from '../route.ts';
 import { submissionBodySchema, submissionReplySchema } from '../schemas/responses.ts';
@@ -29,7 +30,7 @@ export function submitRoute({ submit, limits }: SubmitRouteDeps): Route {
     access: { kind: 'public' }, limit: 'submit', body: submissionBodySchema, bodyKind: 'raw', maxBodyBytes: defaultMaxBodyBytes,
     reply: submissionReplySchema, replyStatus: 201,
     handle: async (call) => {
-      const header = (name: string) => call.header(name);
+      const header = (name: HeaderName) => call.header(name);
       const given = readSubmissionCall({
         surveyId: call.params['surveyId'] ?? '', contentType: header('content-type'), contentEncoding: header('content-encoding'), idempotencyKey: header('idempotency-key'),
         surveyToken: header('x-survey-token'), address: limitKeyOf(call.address), bytes: call.rawBody,

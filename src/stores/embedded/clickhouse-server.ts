@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { keptSecret } from './host/kept-secret.ts';
 import { openEngine } from './engine/engine.ts';
 import { createEngineServer } from './engine/http/server.ts';
+import { goOnAfterErrors } from './engine/uncaught.ts';
 
 // Merges and long queries must not take the processor from who answers respondents. Threads inherit this, and the engine's come later.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
@@ -23,6 +24,9 @@ const engine = await openEngine({ dir: join(dir, 'data'), memoryBytes: Number(me
 const server = createEngineServer({ engine, password: keptSecret(dir), spoolDir });
 server.listen(Number(port), '127.0.0.1');
 await once(server, 'listening');
+// Until here an error ends the start. From here on none may: connections that cannot be accepted among them.
+goOnAfterErrors();
+server.on('error', (error) => console.error(`error: a connection could not be taken: ${error.message}`));
 
 const gracePeriodMs = 3_000;
 let isStopping = false;
@@ -40,7 +44,10 @@ async function stop(): Promise<void> {
   process.exit(0);
 }
 
-process.on('SIGTERM', () => void stop());
+/** Nobody else would end a process that could not stop by the book. */
+const end = (): void => void stop().catch(() => process.exit(1));
+
+process.on('SIGTERM', end);
 // A Ctrl-C meant for the service: it stops us itself, last.
 process.on('SIGINT', () => {});
-process.on('disconnect', () => void stop());
+process.on('disconnect', end);

@@ -80,10 +80,13 @@ function textType(head: Buffer, { declared, taken }: { declared: string | undefi
   if (/<svg[\s/>]/i.test(start) && start.startsWith('<')) return 'image/svg+xml';
   if (/^(?:<!--[\s\S]*?-->\s*)*<(?:!doctype html|html|head|body|script|iframe|h1|div|font|table|a|style|title|b|br|p)[\s/>]/i.test(start)) return 'text/html';
   if (start.startsWith('<?xml')) return 'application/xml';
-  const given = declared?.split(';')[0]?.trim().toLowerCase() ?? '';
+  const given = declaredType.exec(declared ?? '')?.[1]?.toLowerCase() ?? '';
   if (plainTexts.includes(given) && isTaken(given, taken)) return given;
   return plainTexts.find((type) => isTaken(type, taken)) ?? 'text/plain';
 }
+
+/** The media type of a Content-Type header, without its parameters. */
+const declaredType = /^[ \t]*([\w.+-]+\/[\w.+-]+)[ \t]*(?:;|$)/;
 
 /** Says of piece after piece whether it is still text: UTF-8 without control characters but tab, line feed, carriage return, form feed and escape. */
 function createTextCheck(): (piece: Uint8Array, isLast: boolean) => boolean {

@@ -39,29 +39,39 @@ export function isWord(token: Token | undefined, word: string): boolean {
   return token?.kind === 'word' && token.text.toUpperCase() === word;
 }
 
-/** Reads a query without inline data (for INSERT with data see insert-head.ts). */
+/** Reads a query without inline data (for INSERT with data see insert-head.ts). Keeps three tokens, however many there are. */
 export function readQuery(text: string): QueryText {
-  const all = [...tokens(text)];
-  const firstSemicolon = all.findIndex((token) => token.kind === 'sign' && token.text === ';');
-  const own = firstSemicolon === -1 ? all : all.slice(0, firstSemicolon);
-  const rest = firstSemicolon === -1 ? [] : all.slice(firstSemicolon).filter((token) => token.text !== ';');
-  const first = own.find((token) => token.text !== '(');
-  return {
-    verb: first?.kind === 'word' ? first.text.toUpperCase() : '',
-    sql: text.slice(0, own.at(-1)?.end ?? 0),
-    format: outputFormat(own),
-    hasSeveral: rest.length > 0,
-    isNested: own.filter((token) => isWord(token, 'SELECT')).length > 1,
-  };
+  const read: QueryText = { verb: '', sql: '', format: undefined, hasSeveral: false, isNested: false };
+  let [end, selects, isStarted, isOver] = [0, 0, false, false];
+  let last: readonly (Token | undefined)[] = [];
+  for (const token of tokens(text)) {
+    if (isOver && token.text !== ';') {
+      read.hasSeveral = true;
+      break;
+    }
+    isOver ||= token.kind === 'sign' && token.text === ';';
+    if (isOver) continue;
+    if (!isStarted && token.text !== '(') {
+      isStarted = true;
+      if (token.kind === 'word') read.verb = token.text.toUpperCase();
+    }
+    if (isWord(token, 'SELECT')) selects++;
+    if (isWord(token, 'SETTINGS')) read.format = formatName(last) ?? read.format;
+    last = [last.at(-1), token];
+    end = token.end;
+  }
+  return { ...read, sql: text.slice(0, end), format: formatName(last) ?? read.format, isNested: selects > 1 };
 }
 
-/** `… FORMAT Name` or `… FORMAT Name SETTINGS …`; a column that is called format is not meant. */
-function outputFormat(all: readonly Token[]): string | undefined {
-  for (let at = all.length - 2; at >= 0; at--) {
-    const [word, name, next] = [all[at], all[at + 1], all[at + 2]];
-    if (isWord(word, 'FORMAT') && name?.kind === 'word' && (next === undefined || isWord(next, 'SETTINGS'))) return name.text;
-  }
-  return undefined;
+/** `FORMAT Name`, which is the query's own where it ends or SETTINGS follow; a column that is called format is not meant. */
+function formatName([word, name]: readonly (Token | undefined)[]): string | undefined {
+  return isWord(word, 'FORMAT') && name?.kind === 'word' ? name.text : undefined;
+}
+
+/** Whether the statement would end the process that runs it. */
+export function isShutdown(sql: string): boolean {
+  const [first, second] = tokens(sql);
+  return isWord(first, 'SYSTEM') && (isWord(second, 'SHUTDOWN') || isWord(second, 'KILL'));
 }
 
 /** A ClickHouse string literal. */

@@ -1,11 +1,19 @@
+import { engineError } from '../exception.ts';
+
+/** More than a query has parameters. */
+const partsAtMost = 10_000;
+
 /** The fields of a multipart/form-data body (the client sends large query parameters so); undefined for any other body. */
 export function readMultipart(contentType: string | undefined, body: Buffer): Map<string, string> | undefined {
   const boundary = /^multipart\/form-data;.*\bboundary="?([^";]+)"?/i.exec(contentType ?? '')?.[1];
   if (boundary === undefined) return undefined;
   const fields = new Map<string, string>();
   const mark = Buffer.from(`--${boundary}`);
+  let parts = 0;
   let at = body.indexOf(mark);
   while (at !== -1) {
+    parts += 1;
+    if (parts > partsAtMost) throw engineError(36, 'BAD_ARGUMENTS', `The form has more than ${partsAtMost} parts`);
     const start = at + mark.length;
     const next = body.indexOf(mark, start);
     if (next === -1) break;

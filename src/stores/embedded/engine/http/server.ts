@@ -1,9 +1,9 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { createGzip } from 'node:zlib';
-import type { Writable } from 'node:stream';
+import type { Duplex, Writable } from 'node:stream';
 import { defaultDatabase, type Engine, type QueryScope } from '../engine.ts';
 import { engineError, statusOf, toEngineError, type EngineError } from '../exception.ts';
 import { mediaType } from '../formats.ts';
@@ -11,7 +11,7 @@ import { readInsertHead, type InsertHead } from '../insert-head.ts';
 import { atomicInsertSettings, insertData } from '../insert.ts';
 import { laneOf } from '../lanes.ts';
 import { runQuery } from '../output.ts';
-import { readQuery } from '../query-text.ts';
+import { isShutdown, readQuery } from '../query-text.ts';
 import { readRequest, wholeText, type EngineRequest } from './request.ts';
 
 export interface EngineServerOptions {
@@ -25,21 +25,85 @@ export interface EngineServerOptions {
 /** Query texts may come in the address; Node's own bound of 16 KiB is for browsers. */
 const maxHeaderBytes = 1024 * 1024;
 
-/** The part of ClickHouse's HTTP interface that `@clickhouse/client` uses, over the engine of this process. */
+/** A body may take as long as it takes, a head not: `requestTimeout: 0` alone would unbound both. */
+const timeouts = { requestTimeout: 0, headersTimeout: 60_000, keepAliveTimeout: 60_000 };
+
+/**
+ * The part of ClickHouse's HTTP interface that `@clickhouse/client` uses, over the engine of this process. Anybody on this machine can
+ * connect, so nothing that is sent may end the process: whatever a request leads to is caught here.
+ */
 export function createEngineServer(options: EngineServerOptions): Server {
   const isAuthorised = authoriser(options.password);
-  const server = createServer({ maxHeaderSize: maxHeaderBytes, requestTimeout: 0, keepAliveTimeout: 60_000 }, (request, response) => {
+  const underWay = new WeakMap<Duplex, number>();
+  const receive = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
+    countReply(underWay, request.socket, response);
     response.on('error', () => {}); // a client that left is told nothing
-    const url = new URL(request.url ?? '/', 'http://localhost');
-    if (url.pathname === '/ping') response.end('Ok.\n');
-    else serve(options, request, response, url, isAuthorised).catch((error: unknown) => fail(options.engine, response, error));
-  });
+    answer(options, { request, response, isAuthorised, awaitsContinue })
+      .catch((error: unknown) => fail(options.engine, response, error))
+      .catch(() => response.destroy());
+  };
+  const server = createServer({ maxHeaderSize: maxHeaderBytes, ...timeouts });
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => receive(request, response, false));
+  // Without this Node would ask for every body by itself, also for that of a caller without the password.
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => receive(request, response, true));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseHead(error, socket, (underWay.get(socket) ?? 0) > 0));
   return server;
 }
 
-function authoriser(password: string): (request: IncomingMessage, url: URL) => boolean {
+/** Counts the replies of a connection that are not finished. */
+function countReply(underWay: WeakMap<Duplex, number>, socket: Duplex, response: ServerResponse): void {
+  const add = (change: number) => underWay.set(socket, (underWay.get(socket) ?? 0) + change);
+  add(1);
+  response.once('close', () => add(-1));
+}
+
+const headStatus = new Map([['HPE_HEADER_OVERFLOW', 431], ['ERR_HTTP_REQUEST_TIMEOUT', 408]]);
+
+/** What Node's parser takes for no request. In the middle of another reply nothing can be said about it. */
+function refuseHead(error: NodeJS.ErrnoException, socket: Duplex, isReplyUnderWay: boolean): void {
+  if (!socket.writable || isReplyUnderWay) return void socket.destroy();
+  const status = headStatus.get(error.code ?? '') ?? 400;
+  const text = `${engineError(badArguments, 'BAD_ARGUMENTS', 'The request is no HTTP request').message}\n`;
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, 'Content-Type: text/plain; charset=UTF-8', `X-ClickHouse-Exception-Code: ${badArguments}`,
+    `Content-Length: ${Buffer.byteLength(text)}`, 'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
+}
+
+interface Received {
+  request: IncomingMessage;
+  response: ServerResponse;
+  isAuthorised(request: IncomingMessage, url: URL): boolean;
+  /** The client sends its body only when it is asked to. */
+  awaitsContinue: boolean;
+}
+
+async function answer(options: EngineServerOptions, received: Received): Promise<void> {
+  const url = addressOf(received.request);
+  if (url.pathname === '/ping') received.response.end('Ok.\n');
+  else await serve(options, received, url);
+}
+
+function addressOf({ url = '/' }: IncomingMessage): URL {
+  try {
+    return new URL(url, 'http://localhost');
+  } catch {
+    throw engineError(badArguments, 'BAD_ARGUMENTS', `The address is no URL: ${JSON.stringify(url.slice(0, shownCharacters))}`);
+  }
+}
+
+const badArguments = 36;
+const authenticationFailed = 516;
+/** Of what a client has sent, in an error. */
+const shownCharacters = 200;
+
+function authoriser(password: string): Received['isAuthorised'] {
   const wanted = Buffer.from(password);
-  const isRight = (given: string) => given.length === password.length && timingSafeEqual(Buffer.from(given.padEnd(wanted.length).slice(0, wanted.length)), wanted);
+  const isRight = (given: string) => {
+    const bytes = Buffer.from(given);
+    return bytes.length === wanted.length && timingSafeEqual(bytes, wanted);
+  };
   return (request, url) => {
     const [scheme, credentials = ''] = (request.headers.authorization ?? '').split(' ');
     const basic = scheme?.toLowerCase() === 'basic' ? Buffer.from(credentials, 'base64').toString() : undefined;
@@ -49,9 +113,11 @@ function authoriser(password: string): (request: IncomingMessage, url: URL) => b
   };
 }
 
-async function serve(options: EngineServerOptions, request: IncomingMessage, response: ServerResponse, url: URL, isAuthorised: ReturnType<typeof authoriser>): Promise<void> {
-  if (!isAuthorised(request, url)) throw engineError(516, 'AUTHENTICATION_FAILED', 'default: Authentication failed: password is incorrect, or there is no user with such name.');
-  if (url.pathname !== '/') throw engineError(60, 'UNKNOWN_TABLE', `There is no handle ${url.pathname}`);
+async function serve(options: EngineServerOptions, { request, response, isAuthorised, awaitsContinue }: Received, url: URL): Promise<void> {
+  if (!isAuthorised(request, url))
+    throw engineError(authenticationFailed, 'AUTHENTICATION_FAILED', 'default: Authentication failed: password is incorrect, or there is no user with such name.');
+  if (url.pathname !== '/') throw engineError(60, 'UNKNOWN_TABLE', `There is no handle ${url.pathname.slice(0, shownCharacters)}`);
+  if (awaitsContinue) response.writeContinue();
   const gone = new AbortController();
   response.once('close', () => {
     if (!response.writableFinished) gone.abort();
@@ -94,10 +160,16 @@ async function serveInsert(options: EngineServerOptions, asked: EngineRequest, {
   response.end();
 }
 
+/** As `max_query_size` in the service's own queries. */
+const queryLimitBytes = 16 * 1024 * 1024;
+
 async function serveQuery(options: EngineServerOptions, asked: EngineRequest, { response, signal, startedAt }: Exchange): Promise<void> {
-  const { verb, sql, format: named, hasSeveral, isNested } = readQuery(wholeText(asked).toString('utf8'));
+  const text = wholeText(asked);
+  if (text.length > queryLimitBytes) throw engineError(62, 'SYNTAX_ERROR', `Max query size exceeded: ${text.length} bytes, ${queryLimitBytes} are read`);
+  const { verb, sql, format: named, hasSeveral, isNested } = readQuery(text.toString('utf8'));
   if (sql === '') throw engineError(62, 'SYNTAX_ERROR', 'Empty query');
   if (hasSeveral) throw engineError(62, 'SYNTAX_ERROR', 'Syntax error (Multi-statements are not allowed)');
+  if (isShutdown(sql)) throw engineError(497, 'ACCESS_DENIED', 'The service that has started this server stops it');
   const format = named ?? asked.defaultFormat ?? 'TabSeparated';
   const lane = laneOf(verb, sql);
   const isStreamable = lane === 'read' && (verb === 'SELECT' || verb === 'WITH');
@@ -181,6 +253,8 @@ async function fail(engine: Engine, response: ServerResponse, thrown: unknown): 
     return;
   }
   response.removeHeader('Content-Encoding');
+  // Whatever a stranger goes on sending is not read.
+  if (error.code === authenticationFailed) response.setHeader('Connection', 'close');
   response.writeHead(statusOf(error), { 'Content-Type': 'text/plain; charset=UTF-8', 'X-ClickHouse-Exception-Code': String(error.code) });
   response.end(`${error.message}\n`);
 }

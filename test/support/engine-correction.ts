@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { assetPath } from '../../src/assets.ts';
+
+interface Correction {
+  offset: number;
+  original: number;
+  corrected: number;
+  what: string;
+}
+
+interface Corrector {
+  originalEngine: string;
+  corrections: Record<string, Correction[]>;
+  corrected(bytes: Buffer): Buffer | undefined;
+}
+
+const { originalEngine, corrections, corrected } = (await import(pathToFileURL(assetPath('scripts/correct-engine.mjs')).href)) as Corrector;
+
+/** The HTTP engine's binary as the package has it. */
+export const original = readFileSync(originalEngine);
+/** What the build corrects in it; undefined for a binary that no correction is known for. */
+export const changes = corrections[createHash('sha256').update(original).digest('hex')];
+/** For tests of what only a corrected engine does. */
+export const whereCorrected = { skip: changes ? false : 'no correction is known for the HTTP engine of this system' };
+export { corrected };
