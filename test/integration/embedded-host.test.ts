@@ -116,3 +116,23 @@ test('a store that cannot even be begun again is tried until it can', async () =
   await eventually(() => assert.ok(child.pid() !== undefined && child.pid() !== first));
   await child.stop();
 });
+
+test('a store that answers nothing any more is killed and started again, one that is only slow is not', async () => {
+  const dir = newDir();
+  let isHung = false;
+  let asked = 0;
+  const child = await superviseChild(
+    {
+      name: 'hanging', dir, command: 'sleep', args: ['600'], env: process.env, isReady: async () => true, readyTimeoutMs: 5000, stopSignal: 'SIGTERM', stopTimeoutMs: 1000,
+      watch: [{ isAnswering: async () => ((asked += 1), !isHung), patienceMs: 1000 }],
+    },
+    createLog('silent'),
+  );
+  const first = child.pid();
+  await eventually(() => assert.ok(asked >= 2), 10_000);
+  assert.equal(child.pid(), first);
+  isHung = true;
+  await eventually(() => assert.ok(child.pid() !== undefined && child.pid() !== first), 15_000);
+  isHung = false;
+  await child.stop();
+});

@@ -48,6 +48,7 @@ const attachedWithinMs = 10_000;
 const storedWithinMs = 20_000;
 const acceptedWithinMs = 60_000;
 const bitesWithinMs = 1500;
+const detachWithinMs = 500;
 
 /**
  * Sends responses to a service whose ClickHouse fails in the middle of the insert that takes them: system calls of the engine that return an
@@ -126,7 +127,10 @@ async function injectInto(strace: string, pid: number, { calls, effect, when }: 
     async end(): Promise<string | undefined> {
       for (let waited = 0; waited < bitesWithinMs && !biteIn(); waited += 50) await pause(50);
       child.kill('SIGTERM');
+      // Of a process that is killed while it is traced, strace itself may not hear the end, and nobody else before it.
+      const timer = setTimeout(() => child.kill('SIGKILL'), detachWithinMs);
       await ended;
+      clearTimeout(timer);
       const bite = biteIn();
       rmSync(file, { force: true });
       return bite;
