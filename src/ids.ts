@@ -65,6 +65,17 @@ export function newResponseId(now: number = Date.now()): string {
   return draft.toString('latin1');
 }
 
+/**
+ * The same for a submission with an idempotency key: its bits follow from the key (as hexadecimal digits) instead of chance, so that the reply to a
+ * repeat follows from the key and the time of the first submission.
+ */
+export function responseIdOfKey(ms: number, keyHash: string): string {
+  const time = ms.toString(16).padStart(12, '0');
+  const variant = digits[8 | (Number.parseInt(keyHash.charAt(3), 16) & 0x3)] ?? 0;
+  const text = `${time.slice(0, 8)}-${time.slice(8)}-7${keyHash.slice(0, 3)}-${String.fromCharCode(variant)}${keyHash.slice(4, 7)}-${keyHash.slice(7, 15)}`;
+  return text + markOf(Buffer.from(text, 'latin1')).toString(16).padStart(4, '0');
+}
+
 /** Whether the id bears the checksum: always if it came from `newResponseId`, once in 65,536 times if it did not. */
 export function isOwnResponseId(id: string): boolean {
   return id.slice(markAt) === markOf(Buffer.from(id, 'latin1')).toString(16).padStart(4, '0');

@@ -1,8 +1,10 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
-/** The digest of a JSON value, independent of the order of keys. */
+const digestLength = 12;
+
+/** The first 72 bits of the SHA-256 digest of a JSON value, independent of the order of keys. */
 export function bodyDigest(body: unknown): string {
-  return createHash('sha256').update(canonical(body)).digest('base64url');
+  return hash('sha256', canonical(body), 'base64url').slice(0, digestLength);
 }
 
 const deepest = 16;

@@ -51,6 +51,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, now, newId: newResponseId,
     findStored: (responseId) => lookUpGate.run(() => reading.trace(responseId)),
     recall: (forgotten) => lookUpGate.run(() => recall(forgotten)),
+    findRecords: (hashes) => lookUpGate.run(() => stores.idempotencyRecords.find(hashes)),
     onBackgroundError: (error) => log.warn({ err: error }, 'a filled survey could not be closed yet; the ingest will'),
   });
   return {

@@ -4,8 +4,11 @@ import type { AnswerRow, KnownUpload } from '../domain/questions/contract.ts';
 import { encodeResponse, type ResponseHead } from '../domain/response-row.ts';
 import { durationMs, type Submission } from '../domain/submission.ts';
 import { Problem, conflict, notFound, validationProblem, type Finding } from '../errors.ts';
-import { isOwnResponseId } from '../ids.ts';
+import { isOwnResponseId, responseIdOfKey } from '../ids.ts';
 import { isSameText, type Secrets } from '../secrets.ts';
+import { encodeRecord } from '../stores/clickhouse/idempotency-records.ts';
+import { momentOf } from '../stores/redis/append-call.ts';
+import { hashOfResponseId } from '../stores/redis/idempotency.ts';
 import type { Intake, ResponseState } from '../stores/redis/intake.ts';
 import { intakeProblem } from './intake-problem.ts';
 import type { ForgottenResponse, KeptState, RecalledResponse } from './kept-state.ts';
@@ -48,11 +51,27 @@ export interface PlanDeps {
   now(): number;
 }
 
-/** The reply to a repeat: of what is remembered under an id only what differs from reply to reply is kept. */
-export function repeatedReply({ secrets }: Pick<PlanDeps, 'secrets'>, { surveyId, responseId, text }: { surveyId: string; responseId: string; text: string }): string {
+/** A submission that was accepted before, as it is remembered. */
+export interface Repeated {
+  isComplete: boolean;
+  submittedAtMs: number;
+}
+
+/** The reply to a repeat, as the first one had it: its response's id is in the request, or follows from its idempotency key. */
+export function repeatedReply({ secrets }: Pick<PlanDeps, 'secrets'>, { surveyId, submission }: Pick<SubmissionRequest, 'surveyId' | 'submission'>, keyHash: string, { isComplete, submittedAtMs }: Repeated): string {
+  const responseId = submission?.responseId ?? responseIdOfKey(submittedAtMs, keyHash);
+  return replyText(responseId, submittedAtMs, isComplete ? undefined : secrets.resumeToken(surveyId, responseId));
+}
+
+/** The same from what the intake says of it; a former version kept the reply, or what differs from reply to reply. */
+export function repeatedReplyOf(deps: Pick<PlanDeps, 'secrets'>, request: Pick<SubmissionRequest, 'surveyId' | 'submission'>, keyHash: string, text: string): string {
+  if (!text.startsWith('{')) {
+    const [isComplete, submittedAt = ''] = text.split(' ');
+    return repeatedReply(deps, request, keyHash, { isComplete: isComplete === '1', submittedAtMs: momentOf(submittedAt) });
+  }
   if (!text.startsWith('{"isComplete"')) return text;
   const { isComplete, submittedAt } = JSON.parse(text) as { isComplete: boolean; submittedAt: string };
-  return replyText(responseId, Date.parse(submittedAt), isComplete ? undefined : secrets.resumeToken(surveyId, responseId));
+  return repeatedReply(deps, request, keyHash, { isComplete, submittedAtMs: Date.parse(submittedAt) });
 }
 
 /** A submission made ready for the intake, or the problem that it has. */
@@ -65,15 +84,24 @@ export interface Plan {
   responseId: string;
   seen: number | null;
   isComplete: boolean;
+  submittedAtMs: number;
+  /** The response's id as it is remembered, where the client made it; '' = it did not, or the response goes on. */
+  idHash: string;
   row: string;
   reply: string;
   state: string;
+  /** Idempotency records for the response store, a line each. */
+  records: string;
   uploadIds: readonly string[];
 }
 
 /** What was learned while a submission was tried. */
 export interface PlanContext {
-  ownId: string;
+  /** The id that the response gets when it is accepted at this moment, where the client gives none. */
+  idAt(nowMs: number): string;
+  /** The idempotency key as it is remembered, and the digest of the body; '' = none. */
+  keyHash: string;
+  digest: string;
   /** The id that it names is known to be free. */
   isAsked: boolean;
   /** What the response store has of the response that it continues. */
@@ -83,11 +111,12 @@ export interface PlanContext {
 /** Checks and encodes a submission; waits only where something has to be looked up. */
 export function makePlan(deps: PlanDeps, request: SubmissionRequest, held: HeldSurvey, context: PlanContext): Plan | Promise<Plan> {
   const { submission } = request;
-  const responseId = submission?.responseId ?? context.ownId;
+  const nowMs = deps.now();
+  const responseId = submission?.responseId ?? context.idAt(nowMs);
   if (!submission) return refusal(responseId, null, request.problem ?? new Problem('VALIDATION_ERROR'));
-  const closed = tokenProblem(request, held) ?? intakeProblem(held, deps.now());
-  if (submission.responseId !== undefined || submission.resumeToken !== undefined) return planContinued(deps, { request, submission, held, responseId, continued: { seen: 0 } }, closed, context);
-  const input: AnswerInput = { request, submission, held, responseId, continued: { seen: null } };
+  const closed = tokenProblem(request, held) ?? intakeProblem(held, nowMs);
+  if (submission.responseId !== undefined || submission.resumeToken !== undefined) return planContinued(deps, { request, submission, held, responseId, context, nowMs, continued: { seen: 0 } }, closed);
+  const input: AnswerInput = { request, submission, held, responseId, context, nowMs, continued: { seen: null } };
   if (closed) return refusal(responseId, null, closed);
   const uploadIds = held.compiled.uploadIdsIn(submission.answers);
   return uploadIds.length === 0 ? planAnswers(deps, input, [], noUploads) : planUploads(deps, input, uploadIds);
@@ -99,23 +128,27 @@ export function planUsual(deps: PlanDeps, { bytes, surveyToken }: UnreadSubmissi
   if (intakeProblem(held, nowMs)) return undefined;
   const usual = held.readUsual(bytes);
   if (!usual || tokenProblem({ surveyToken, submission: usual.submission }, held) || isNamed(usual.submission, held)) return undefined;
-  return encodePlan(deps, { submission: usual.submission, held, responseId: newId(nowMs), continued: { seen: null }, nowMs }, [], usual.row);
+  const plan = encodePlan(deps, { submission: usual.submission, held, responseId: newId(nowMs), context: unnamed, continued: { seen: null }, nowMs }, [], usual.row);
+  return plan.problem ? undefined : plan;
 }
+
+const unnamed = { keyHash: '', digest: '' };
 
 /** An anonymous survey takes nobody's name. */
 const isNamed = ({ respondent }: Submission, { survey }: HeldSurvey): boolean => survey.isAnonymous && respondent !== undefined;
 
 function unplanned(responseId: string, seen: number | null): Plan {
-  return { problem: undefined, responseId, seen, isComplete: false, row: '', reply: '', state: '', uploadIds: [] };
+  return { problem: undefined, responseId, seen, isComplete: false, submittedAtMs: 0, idHash: '', row: '', reply: '', state: '', records: '', uploadIds: [] };
 }
 
 const refusal = (responseId: string, seen: number | null, problem: Problem): Plan => ({ ...unplanned(responseId, seen), problem });
 
 /** A submission that names its response: what was saved of it is looked up first. */
-async function planContinued(deps: PlanDeps, input: AnswerInput, closed: Problem | undefined, { isAsked, recalled }: PlanContext): Promise<Plan> {
+async function planContinued(deps: PlanDeps, input: ContinuedInput, closed: Problem | undefined): Promise<Plan> {
+  const { isAsked, recalled } = input.context;
   const continued = await findContinued(deps, input, recalled);
   const problem = closed ?? continued.problem;
-  if (problem) return refusal(input.responseId, continued.seen, problem);
+  if (problem) return { ...refusal(input.responseId, continued.seen, problem), idHash: idHashOf(input, continued) };
   if (continued.forgotten) return { ...unplanned(input.responseId, continued.seen), forgotten: continued.forgotten };
   const plan = await planUploads(deps, { ...input, continued }, input.held.compiled.uploadIdsIn(input.submission.answers));
   return continued.seen === 0 && !isAsked && isOwnResponseId(input.responseId) ? { ...plan, isDoubtful: true } : plan;
@@ -151,7 +184,7 @@ async function findContinued(deps: PlanDeps, { request: { surveyId }, submission
   }
   if (resumeToken === undefined) return { seen: 0 };
   if (!deps.secrets.isResumeToken(surveyId, responseId, resumeToken)) return { seen: null, problem: new Problem('FORBIDDEN', 'The resumeToken is not that of this response') };
-  const state: ResponseState | undefined = await deps.intake.state(surveyId, responseId);
+  const state: ResponseState | undefined = await deps.intake.state(responseId);
   if (state && (state.seen < 1 || state.surveyId !== surveyId)) return { seen: null, problem: notFound('response to continue') };
   if (state?.isDone) return { seen: state.seen, problem: alreadyComplete() };
   if (state && state.data !== '') return { seen: state.seen, kept: JSON.parse(state.data) as KeptState };
@@ -187,27 +220,36 @@ interface AnswerInput {
   submission: Submission;
   held: HeldSurvey;
   responseId: string;
+  context: Pick<PlanContext, 'keyHash' | 'digest'>;
   continued: Continued;
+  nowMs: number;
 }
 
-interface RowInput extends Omit<AnswerInput, 'request'> {
-  nowMs: number;
+type ContinuedInput = AnswerInput & { context: PlanContext };
+type RowInput = Omit<AnswerInput, 'request'>;
+
+/** Of ids of the service's own the response store is asked. */
+function idHashOf({ submission: { responseId } }: Pick<AnswerInput, 'submission'>, { seen }: Continued): string {
+  return responseId !== undefined && seen === 0 && !isOwnResponseId(responseId) ? hashOfResponseId(responseId) : '';
 }
 
 function planAnswers(deps: PlanDeps, input: AnswerInput, uploadIds: readonly string[], uploads: ReadonlyMap<string, KnownUpload>): Plan {
   const { request, submission, held, responseId, continued } = input;
   const checked = checkAnswers(held.compiled, submission.answers, { isComplete: submission.isComplete, uploads, previous: continued.kept?.row });
   const isNamedThere = isNamed(submission, held);
-  if (checked.ok && !isNamedThere && request.findings.length === 0) return encodePlan(deps, { ...input, nowMs: deps.now() }, uploadIds, checked.row);
+  if (checked.ok && !isNamedThere && request.findings.length === 0) return encodePlan(deps, input, uploadIds, checked.row);
   const anonymity: Finding[] = isNamedThere ? [{ path: 'respondent', message: 'is not taken by an anonymous survey' }] : [];
   const findings = [...request.findings, ...anonymity, ...(checked.ok ? [] : checked.findings)];
-  return { problem: validationProblem(findings), responseId, seen: continued.seen, isComplete: submission.isComplete, row: '', reply: '', state: '', uploadIds };
+  return { ...refusal(responseId, continued.seen, validationProblem(findings)), idHash: idHashOf(input, continued), isComplete: submission.isComplete, uploadIds };
 }
 
 const noMetadata: Readonly<Record<string, string>> = {};
 const noUploads: ReadonlyMap<string, KnownUpload> = new Map();
 
-function encodePlan(deps: PlanDeps, { submission, held, responseId, continued, nowMs }: RowInput, uploadIds: readonly string[], row: AnswerRow): Plan {
+/** Of a row as it is stored: a response that is saved in parts grows beyond what one request may hold. */
+const mostRowBytes = 1024 * 1024;
+
+function encodePlan(deps: PlanDeps, { submission, held, responseId, context, continued, nowMs }: RowInput, uploadIds: readonly string[], row: AnswerRow): Plan {
   const { kept, seen } = continued;
   const { survey } = held;
   const { isComplete } = submission;
@@ -223,12 +265,20 @@ function encodePlan(deps: PlanDeps, { submission, held, responseId, continued, n
     completedAtMs: isComplete ? nowMs : 0, durationMs: tookMs, language, respondent, metadata,
   };
   const state: KeptState | undefined = isComplete ? undefined : { submittedAtMs, startedAtMs: tookMs < 0 ? undefined : startedAtMs, language, respondent, metadata, row };
+  const line = encodeResponse(head, row);
+  if (line.length > mostRowBytes / 3 && Buffer.byteLength(line) > mostRowBytes) return { ...refusal(responseId, seen, tooLarge()), idHash: idHashOf({ submission }, continued), isComplete, uploadIds };
+  const record = { version: head.version, digest: context.digest, surveyId: survey.id, submittedAtMs, isComplete };
+  // A response that is complete at once under an id of the service's own is known by its key alone.
+  const isKnownById = submission.responseId !== undefined || !isComplete;
+  const records = [...(context.keyHash === '' ? [] : [context.keyHash]), ...(isKnownById ? [hashOfResponseId(responseId)] : [])];
   return {
-    problem: undefined, responseId, seen, isComplete, row: encodeResponse(head, row),
+    problem: undefined, responseId, seen, isComplete, submittedAtMs, idHash: idHashOf({ submission }, continued), row: line,
     reply: replyText(responseId, submittedAtMs, isComplete ? undefined : deps.secrets.resumeToken(survey.id, responseId)),
-    state: state ? JSON.stringify(state) : '', uploadIds,
+    state: state ? JSON.stringify(state) : '', records: records.map((hash) => encodeRecord({ hash, ...record })).join('\n'), uploadIds,
   };
 }
+
+const tooLarge = (): Problem => new Problem('PAYLOAD_TOO_LARGE', `A response may take ${mostRowBytes / 1024} KiB as it is stored`);
 
 /** The reply as JSON, put together by hand: ids, times and tokens hold nothing that would have to be escaped. */
 function replyText(responseId: string, submittedAtMs: number, resumeToken: string | undefined): string {

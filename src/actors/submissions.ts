@@ -1,14 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Problem, changedTooOften, conflict, notFound, unavailable } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
+import type { IdempotencyRecord } from '../stores/clickhouse/idempotency-records.ts';
 import type { AppendResult } from '../stores/redis/appendix.ts';
+import { hashOfKey, hashOfResponseId } from '../stores/redis/idempotency.ts';
 import { ofNewerForm, type Intake } from '../stores/redis/intake.ts';
+import { responseIdOfKey } from '../ids.ts';
 import { bodyDigest } from './body-digest.ts';
 import { createHeldBack, type HeldBack } from './held-back.ts';
 import { quotaProblem } from './intake-problem.ts';
 import type { ForgottenResponse, RecalledResponse } from './kept-state.ts';
 import {
-  makePlan, planUsual, repeatedReply, takenProblem, type Plan, type PlanContext, type PlanDeps, type SubmissionRequest, type UnreadSubmission, type UploadReservations,
+  makePlan, planUsual, repeatedReply, repeatedReplyOf, takenProblem, type Plan, type PlanContext, type PlanDeps, type SubmissionRequest, type UnreadSubmission, type UploadReservations,
 } from './submission-plan.ts';
 import type { HeldSurvey, SurveyActors } from './surveys.ts';
 
@@ -31,6 +34,8 @@ export interface SubmissionsDeps extends PlanDeps {
   secrets: PlanDeps['secrets'] & Pick<Secrets, 'disguise'>;
   /** What the response store has of a response that is to be continued; undefined: there is none. */
   recall(forgotten: ForgottenResponse): Promise<RecalledResponse | undefined>;
+  /** What the response store remembers under the hashes of idempotency keys and response ids, by version. */
+  findRecords(hashes: readonly string[]): Promise<IdempotencyRecord[]>;
   /** Requests a minute, client address and survey; a survey may carry its own. */
   submitLimit: number;
   /** Refuses while the stream is too full; undefined when there is room. */
@@ -43,6 +48,7 @@ export interface SubmissionsDeps extends PlanDeps {
 interface Tried {
   request?: SubmissionRequest;
   caller: string;
+  keyHash: string;
   digest: string;
   /** Known once the limit has been counted. */
   standing: SubmissionStanding | undefined;
@@ -51,6 +57,10 @@ interface Tried {
 /** What stays the same while a submission is tried. */
 interface Trial extends PlanContext, Tried {
   request: SubmissionRequest;
+  /** The response store was asked for records of its key and its response's id, and has none. */
+  isLookedUp: boolean;
+  /** When the response that it continues was recalled; `performance.now()`. */
+  recalledAt?: number;
   /** When it first met a survey that was held back; `performance.now()`. */
   heldSince?: number;
 }
@@ -63,6 +73,8 @@ const attempts = 8;
 const heldAtMostMs = 11_000;
 /** Between attempts at a survey of which nobody here knows anything newer; the pauses double. */
 const [firstWaitMs, longestWaitMs] = [20, 500];
+/** What was recalled longer ago may have been continued since, and that be recalled again: it is recalled anew. */
+const recalledForMs = 5000;
 /** While others continue the same response: of those that come at once one is accepted at each attempt. */
 const mergeAttempts = 200;
 
@@ -75,7 +87,7 @@ export function createSubmissions(given: SubmissionsDeps) {
   const submit = (request: SubmissionRequest): Promise<SubmissionOutcome> => {
     const pressure = deps.pressure();
     if (pressure) return Promise.resolve({ kind: 'refused', problem: pressure, standing: undefined });
-    const trial: Trial = { request, caller: deps.secrets.disguise(request.address), digest: digestOf(request), ownId: deps.newId(), isAsked: false, standing: undefined };
+    const trial = beginTrial(deps, request, deps.newId());
     const held = deps.actors.peek(request.surveyId);
     if (!held) return insist(deps, trial);
     const plan = makePlan(deps, request, held, trial);
@@ -93,20 +105,28 @@ function submitUsual(deps: Tools, call: UnreadSubmission): Promise<SubmissionOut
   const held = deps.pressure() ? undefined : deps.actors.peek(call.surveyId);
   const plan = held && planUsual(deps, call, held, deps.newId);
   if (!held || !plan) return undefined;
-  const tried: Tried = { caller: deps.secrets.disguise(call.address), digest: '', standing: undefined };
+  const tried: Tried = { caller: deps.secrets.disguise(call.address), keyHash: '', digest: '', standing: undefined };
   const body = call.bytes.toString('latin1');
   return append(deps, tried, held, plan).then((result) => {
     if (result.code === 'ACCEPTED') return accepted(plan, standingAfter(tried, held, deps, result));
-    const trial: Trial = { ...tried, request: call.read(Buffer.from(body, 'latin1')), ownId: plan.responseId, isAsked: false };
-    return insist(deps, trial, { held, plan, result });
+    return insist(deps, beginTrial(deps, call.read(Buffer.from(body, 'latin1')), plan.responseId), { held, plan, result });
   });
 }
 
-function append(deps: SubmissionsDeps, { request, caller, digest, standing }: Tried, { survey }: HeldSurvey, plan: Plan): Promise<AppendResult> {
+function beginTrial({ secrets }: SubmissionsDeps, request: SubmissionRequest, ownId: string): Trial {
+  const { surveyId, idempotencyKey } = request;
+  const keyHash = idempotencyKey === undefined ? '' : hashOfKey(surveyId, idempotencyKey);
+  return {
+    request, caller: secrets.disguise(request.address), keyHash, digest: digestOf(request), idAt: keyHash === '' ? () => ownId : (nowMs) => responseIdOfKey(nowMs, keyHash),
+    isAsked: false, isLookedUp: false, standing: undefined,
+  };
+}
+
+function append(deps: SubmissionsDeps, { request, caller, keyHash, digest, standing, isLookedUp = false }: Tried & { isLookedUp?: boolean }, { survey }: HeldSurvey, plan: Plan): Promise<AppendResult> {
   return deps.intake.append({
     surveyId: survey.id, revision: survey.revision, caller: standing ? '' : caller, limit: survey.submissionRateLimit ?? deps.submitLimit, refusal: plan.problem || plan.isDoubtful || plan.forgotten ? 'x' : '',
-    idempotencyKey: request?.idempotencyKey ?? '', digest, isComplete: plan.isComplete, responseId: plan.responseId, seen: plan.seen,
-    row: plan.row, reply: plan.reply, state: plan.state,
+    idempotencyKey: request?.idempotencyKey ?? '', keyHash, digest, isComplete: plan.isComplete, responseId: plan.responseId, idHash: plan.idHash, seen: plan.seen, submittedAtMs: plan.submittedAtMs, isLookedUp,
+    row: plan.row, state: plan.state, records: plan.records,
   });
 }
 
@@ -125,6 +145,7 @@ async function insist(deps: Tools, trial: Trial, first?: { held: HeldSurvey; pla
     const { surveyId } = trial.request;
     const held = known?.held ?? deps.actors.peek(surveyId) ?? (await deps.actors.lookUp(surveyId));
     if (!held) return { kind: 'unknown survey' };
+    if (trial.recalled && performance.now() - (trial.recalledAt ?? 0) > recalledForMs) trial.recalled = undefined;
     const plan = known?.plan ?? (await makePlan(deps, trial.request, held, trial));
     const result = known?.result ?? (await append(deps, trial, held, plan));
     trial.standing = standingAfter(trial, held, deps, result);
@@ -163,14 +184,22 @@ async function conclude(deps: Tools, trial: Trial, { held, plan, result, standin
       void deps.actors.quotaFilled(held.survey.id).catch(deps.onBackgroundError);
       return accepted(plan, standing);
     case 'REPLAY':
-      return { kind: 'accepted', replyText: repeatedReply(deps, { surveyId: held.survey.id, responseId: plan.responseId, text: result.text }), isReplay: true, standing };
+      return { kind: 'accepted', replyText: repeatedReplyOf(deps, trial.request, trial.keyHash, result.text), isReplay: true, standing };
     case 'MISMATCH':
-      return refuse(conflict('IDEMPOTENCY_MISMATCH', 'This key or responseId was used before: with another body, in another survey, or for a response that was deleted. To go on with a response that was saved, send its resumeToken beside its responseId'));
+      return refuse(mismatch());
+    case 'LOOKUP': {
+      const known = await lookUp(deps, trial, plan);
+      trial.isLookedUp = true;
+      return known === undefined ? 'again' : known instanceof Problem ? refuse(known) : { kind: 'accepted', replyText: known, isReplay: true, standing };
+    }
+    case 'FULL':
+      return refuse(unavailable('The intake is full: too many responses of this survey wait for the response store', 5));
     case 'LIMITED':
       return refuse(new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: Math.max(1, Math.ceil(result.resetMs / 1000)) }));
     case 'REFUSED': {
-      const problem = plan.problem ?? (plan.forgotten ? await recallProblem(deps, trial, plan.forgotten) : await takenProblem(deps, held.survey.id, plan.responseId));
-      return problem ? refuse(problem) : 'again';
+      const met = plan.problem ?? (plan.forgotten ? await recallForgotten(deps, trial, plan.forgotten) : await takenProblem(deps, held.survey.id, plan.responseId));
+      if (typeof met === 'string') return { kind: 'accepted', replyText: met, isReplay: true, standing };
+      return met ? refuse(met) : 'again';
     }
     case 'QUOTA':
       return refuse(quotaProblem());
@@ -195,16 +224,43 @@ async function conclude(deps: Tools, trial: Trial, { held, plan, result, standin
   }
 }
 
-/** Asks the response store for what was saved, which only those do whom the limit has let pass; what keeps the submission from going on. */
-async function recallProblem({ recall }: SubmissionsDeps, trial: Trial, forgotten: ForgottenResponse): Promise<Problem | undefined> {
+/**
+ * Asks the response store for what was saved, which only those do whom the limit has let pass. Gives what keeps the submission from going on: a problem, or
+ * the reply that it had before.
+ */
+async function recallForgotten(deps: SubmissionsDeps, trial: Trial, forgotten: ForgottenResponse): Promise<Problem | string | undefined> {
   try {
-    trial.recalled = await recall(forgotten);
+    const [recalled, records] = await Promise.all([deps.recall(forgotten), deps.findRecords([hashOfResponseId(forgotten.responseId)])]);
+    trial.recalled = recalled;
+    trial.recalledAt = performance.now();
+    const repeated = records.find(({ digest, surveyId }) => digest === trial.digest && surveyId === forgotten.surveyId);
+    if (recalled && repeated) return repeatedReply(deps, trial.request, trial.keyHash, repeated);
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;
   }
   return trial.recalled ? undefined : notFound('response to continue');
 }
+
+/** Asks the response store for a key or an id that was used in the last days: the reply of then, a problem where the body was another, undefined where it knows of none. */
+async function lookUp(deps: SubmissionsDeps, { request, keyHash, digest }: Trial, { idHash }: Plan): Promise<string | Problem | undefined> {
+  let records: IdempotencyRecord[];
+  try {
+    records = await deps.findRecords([keyHash, idHash].filter((hash) => hash !== ''));
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+  const ofKey = records.filter(({ hash }) => hash === keyHash);
+  const known = ofKey.length > 0 ? ofKey : records;
+  if (known.length === 0) return undefined;
+  // The last save of a response, and its first, whose reply may never have come.
+  const repeated = [known.at(-1), known[0]].find((record) => record?.digest === digest && record.surveyId === request.surveyId);
+  return repeated ? repeatedReply(deps, request, keyHash, repeated) : mismatch();
+}
+
+const mismatch = (): Problem =>
+  conflict('IDEMPOTENCY_MISMATCH', 'This key or responseId was used before: with another body, in another survey, or for a response that was deleted. To go on with a response that was saved, send its resumeToken beside its responseId');
 
 /** Waits while the survey is held back, unless that has taken too long already. */
 async function isLetOn({ heldBack }: Tools, trial: Trial): Promise<boolean> {

@@ -55,7 +55,7 @@ export function createIngest(deps: IngestDeps) {
   const { leaseMs = usualLeaseMs, stallMs = usualStallMs } = deps;
   const renewMs = Math.ceil(leaseMs / 3.3);
   const { pause, end: endPauses } = createPauses();
-  const store = createStoring({ ...deps, pause, stopping: breakOff.signal });
+  const store = createStoring({ ...deps, pause, breakOff: breakOff.signal });
   let loops: Promise<void>[] = [];
 
   const run = async (shard: Shard): Promise<void> => {
@@ -114,7 +114,7 @@ export function createIngest(deps: IngestDeps) {
         await store({ owner, lease, entries });
         if (!(await deps.stream.stored(owner, last.id, surveysOf(entries)))) throw new Fenced('the shard was lost');
       }
-      if (!(await deps.stream.acknowledge(owner, last.id, entries.length))) throw new Fenced('the shard was lost');
+      if (!(await deps.stream.acknowledge(owner, entries))) throw new Fenced('the shard was lost');
       held.stored = last.id;
       retention.add(entries);
       await retention.trim(deps.now());

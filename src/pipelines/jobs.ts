@@ -14,6 +14,7 @@ import { createEndedSurveys } from './ended-surveys.ts';
 import { createExportJobs, type ExportJobs } from './exports/jobs.ts';
 import { createRushWatch } from './exports/rush.ts';
 import { createIngest } from './ingest.ts';
+import { startGenerations } from './ingest/generations.ts';
 import { createStoredCheck } from './ingest/stored-check.ts';
 import type { JobsOptions } from './jobs-options.ts';
 import { createOldVersions } from './old-versions.ts';
@@ -46,7 +47,7 @@ function startIngest({ stores, core, metrics, log, name }: JobsOptions, fanOut: 
   const news = createBatchNews({ actors: core.actors, surveys: stores.surveys, intake: stores.intake, log });
   const { insertBatch, storedRows } = stores.responses;
   const ingest = createIngest({
-    stream: stores.stream, shards: stores.shards.all, sink: { insertBatch, missing: createStoredCheck(storedRows) }, room: stores.pressure, name, now: core.now, log, metrics,
+    stream: stores.stream, shards: stores.shards.all, sink: { insertBatch, insertRecords: stores.idempotencyRecords.insert, missing: createStoredCheck(storedRows) }, room: stores.pressure, name, now: core.now, log, metrics,
     onStored: (shard, entries) => {
       stores.liveNews.publishStored(shard);
       void news.saveCounts(entries);
@@ -57,7 +58,9 @@ function startIngest({ stores, core, metrics, log, name }: JobsOptions, fanOut: 
     },
   });
   ingest.start();
+  const generations = startGenerations({ generations: stores.generations, pressure: stores.pressure, log });
   return async () => {
+    await generations.stop();
     await ingest.stop();
     news.stop();
   };

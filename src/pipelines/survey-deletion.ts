@@ -19,7 +19,7 @@ export function createSurveyDeletion({ stores, core, exportJobs }: SurveyDeletio
   const forgetOpen = async (surveyId: string): Promise<void> => {
     for (let after: string | undefined; ; ) {
       const ids = await stores.responses.openIds(surveyId, { after, limit: forgottenAtOnce });
-      await stores.intake.forgetResponses(surveyId, ids);
+      await stores.intake.forgetResponses(ids);
       after = ids.at(-1);
       if (ids.length < forgottenAtOnce) return;
     }
@@ -27,7 +27,7 @@ export function createSurveyDeletion({ stores, core, exportJobs }: SurveyDeletio
 
   const dropLetters = async (surveyId: string): Promise<void> => {
     const found = await letters.of(surveyId);
-    await stores.intake.forgetResponses(surveyId, found.flatMap(({ row }) => row.responseId ?? []));
+    await stores.intake.forgetResponses(found.flatMap(({ row }) => row.responseId ?? []));
     await letters.drop(surveyId, found);
   };
 

@@ -5,6 +5,7 @@ import type { Settings } from '../settings.ts';
 import { createClickHouse } from './clickhouse/client.ts';
 import { createCrosstabStore } from './clickhouse/crosstab.ts';
 import { createFindingTable } from './clickhouse/findings.ts';
+import { createIdempotencyRecords } from './clickhouse/idempotency-records.ts';
 import { migrateClickHouse } from './clickhouse/migrate.ts';
 import { createResponseStore } from './clickhouse/responses.ts';
 import { createTotalsStore } from './clickhouse/totals.ts';
@@ -22,6 +23,7 @@ import { createUploadRows } from './postgres/uploads.ts';
 import { createDeliveryStore } from './postgres/webhook-deliveries.ts';
 import { createWebhookStore } from './postgres/webhooks.ts';
 import { createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
+import { createIdempotencyGenerations, whileFormerKeysLast } from './redis/idempotency.ts';
 import { checkIntake } from './redis/intake-check.ts';
 import { createIntake } from './redis/intake.ts';
 import { checkJobs } from './redis/jobs-check.ts';
@@ -63,6 +65,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   await firstContact.redis(intakeRedis, 'REDIS_URL', urls.redis);
   await firstContact.redis(sharedRedis, 'REDIS_JOBS_URL', urls.redisJobs);
   await Promise.all([streamRedis, liveRedis, listeningRedis].map((redis) => redis.connect()));
+  const isFormerKnown = await whileFormerKeysLast(streamRedis);
   await checkIntake(streamRedis, { shards: settings.intakeShards, mayLose: settings.intakeMayLose ?? false, log });
   await checkJobs(sharedRedis, log);
   const sql = createPostgres(urls.postgres, { log });
@@ -73,7 +76,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   const shards = createShards(settings.intakeShards);
   const [totals, crosstab] = [createTotalsStore({ clickhouse, ...placement }), createCrosstabStore({ clickhouse, ...placement })];
   const areServersApart = placement.cluster !== undefined || urls.clickhouse.length > 1;
-  const pressure = watchPressure(streamRedis, metrics.intakeFilled);
+  const pressure = watchPressure(streamRedis, { shards, tell: metrics.intakeFilled });
   const messages = createMessages({ sender: sharedRedis, listener: listeningRedis, log });
   // The SDK takes a while to load, and most installations never need it.
   const uploadStorage = settings.uploadBucket ? (await import('./uploads/s3.ts')).createS3Storage({ ...settings.uploadBucket, log }) : createDiskStorage(settings.dataDir);
@@ -87,9 +90,11 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     translations: createTranslationStore(sql),
     uploadRows: createUploadRows(sql),
     uploadStorage,
-    intake: createIntake({ redis: intakeRedis, shards, metrics, hasRoom: pressure.hasRoom }),
+    intake: createIntake({ redis: intakeRedis, shards, metrics, room: pressure, isFormerKnown }),
+    generations: createIdempotencyGenerations(streamRedis, shards),
     stream: createStream(streamRedis),
     responses: createResponseStore({ clickhouse, ...placement }),
+    idempotencyRecords: createIdempotencyRecords(clickhouse),
     totals,
     keptCounts: createKeptCounts({ totals, crosstab, marks: createStoredMarks(liveRedis, shards), areServersApart }),
     findings: createFindings({ rows: createAiFindingRows(sql), table: createFindingTable({ clickhouse, ...placement }), newId: () => newId() }),

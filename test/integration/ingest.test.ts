@@ -10,12 +10,13 @@ import { createIngest, type IngestDeps } from '../../src/pipelines/ingest.ts';
 import { createStoredCheck } from '../../src/pipelines/ingest/stored-check.ts';
 import type { BatchSink } from '../../src/pipelines/ingest/storing.ts';
 import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { createIdempotencyRecords, encodeRecord } from '../../src/stores/clickhouse/idempotency-records.ts';
 import { createResponseStore } from '../../src/stores/clickhouse/responses.ts';
 import { createSharedRedis } from '../../src/stores/redis/clients.ts';
 import type { Shard } from '../../src/stores/redis/shards.ts';
 import { createStream, type Stream } from '../../src/stores/redis/stream.ts';
 import { eventually } from '../support/eventually.ts';
-import { noPressure } from '../support/intake.ts';
+import { noPressure, takingSink as taking } from '../support/intake.ts';
 import { openResponseDatabase, responseLine, type ResponseDatabase } from '../support/response-database.ts';
 import { sharedStores } from '../support/stores.ts';
 
@@ -32,9 +33,6 @@ function counting() {
     },
   };
 }
-
-/** A store that takes everything, unless said otherwise. */
-const taking = (insertBatch: BatchSink['insertBatch'] = async () => ({ kind: 'stored' })): BatchSink => ({ insertBatch, missing: async () => undefined });
 
 describe('the ingest of a shard', () => {
   let database: ResponseDatabase;
@@ -85,6 +83,7 @@ describe('the ingest of a shard', () => {
     let attempts = 0;
     return {
       insertBatch: async (batch) => (lose((attempts += 1)) ? { kind: 'stored' } : database.responses.insertBatch(batch)),
+      insertRecords: createIdempotencyRecords(database.clickhouse).insert,
       missing: createStoredCheck(database.responses.storedRows),
       attempts: () => attempts,
     };
@@ -249,7 +248,7 @@ describe('the ingest of a shard', () => {
     const ingest = start(shard, {
       metrics,
       sink: {
-        insertBatch: database.responses.insertBatch,
+        ...taking(database.responses.insertBatch),
         missing: async (lines) => {
           asked += 1;
           if (asked < 4) throw new Error('away');
@@ -297,7 +296,7 @@ describe('the ingest of a shard', () => {
     const whole = await insertBatch({ lines: (await stream.readAfter(shard, '0-0', 1))[0]?.rows ?? Buffer.alloc(0), rows, codeColumns: 0 });
     assert.deepEqual([whole.kind, whole.kind === 'retry' && whole.isTooLarge], ['retry', true], JSON.stringify(whole));
     const { seen, metrics } = counting();
-    const ingest = start(shard, { metrics, sink: { insertBatch, missing: createStoredCheck(storedRows) } });
+    const ingest = start(shard, { metrics, sink: { ...taking(insertBatch), missing: createStoredCheck(storedRows) } });
     try {
       await acknowledged(shard, last);
     } finally {
@@ -306,6 +305,31 @@ describe('the ingest of a shard', () => {
     }
     assert.equal(await rowsStored(surveyId), rows);
     assert.equal(seen.deadLettered, 0);
+  });
+
+  it('stores idempotency records before it acknowledges the rows, each once however often they are sent', async () => {
+    const shard = freshShard();
+    const { metrics } = counting();
+    const surveyId = newId();
+    const record = { hash: randomBytes(12).toString('hex'), version: 1, digest: 'abcdefghijkl', surveyId, submittedAtMs: 1_750_000_000_000, isComplete: true };
+    const lines = [encodeRecord(record), encodeRecord({ ...record, version: 2, digest: 'mnopqrstuvwx', isComplete: false })];
+    const last = (await redis.xadd(shard.stream, '*', 'n', 1, 'codes', 0, 'surveys', surveyId, 'filled', '', 'rows', responseLine({ surveyId }), 'records', lines.join('\n'))) ?? '';
+    const records = createIdempotencyRecords(database.clickhouse);
+    let attempts = 0;
+    const insertRecords: BatchSink['insertRecords'] = async (sent) => {
+      await records.insert(sent);
+      attempts += 1;
+      if (attempts === 1) throw new Error('the reply was lost');
+    };
+    const ingest = start(shard, { metrics, sink: { ...losing(() => false), insertRecords } });
+    try {
+      await acknowledged(shard, last);
+    } finally {
+      await ingest.stop();
+    }
+    assert.equal(attempts, 2);
+    assert.deepEqual(await records.find([record.hash, 'f'.repeat(24)]), [record, { ...record, version: 2, digest: 'mnopqrstuvwx', isComplete: false }]);
+    assert.deepEqual(await records.find([]), []);
   });
 
   it('puts many rows of wide surveys into several batches', async () => {

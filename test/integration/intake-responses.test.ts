@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { momentText } from '../../src/stores/redis/append-call.ts';
 import { newId, newResponseId } from '../../src/ids.ts';
-import type { Appendix } from '../../src/stores/redis/appendix.ts';
 import { createIntake } from '../../src/stores/redis/intake.ts';
-import { answersKey, createShards, formerResponseKey, responseKey } from '../../src/stores/redis/shards.ts';
-import { announced, appendix, openIntake, quiet, type OpenIntake } from '../support/intake.ts';
+import { answersKey, createShards, responseKey } from '../../src/stores/redis/shards.ts';
+import { announced, appendix, digestOf, openIntake, quiet, submittedAt, type OpenIntake } from '../support/intake.ts';
 
 describe('what the intake knows of responses', () => {
   const shards = createShards(2);
@@ -19,31 +19,33 @@ describe('what the intake knows of responses', () => {
   after(() => close?.());
 
   const survey = (facts?: Parameters<typeof announced>[1]) => announced(intake, facts);
-  const replyOf = (responseId: string, isComplete = false) => JSON.stringify({ responseId, isComplete, submittedAt: '2026-11-21T10:00:00.123Z', ...(!isComplete && { resumeToken: 'r'.repeat(43) }) });
-  const [first, second, third] = ['1'.repeat(43), '2'.repeat(43), '3'.repeat(43)];
+  const [first, second, third] = ['first', 'second', 'third'];
+
+  /** As days do, to everything. */
+  const forgetAll = async (responseId: string) => void (await plain.del(responseKey(responseId), answersKey(responseId), ...(await plain.keys('idem:recent:*')), ...(await plain.keys('idem:seen:*'))));
 
   it('keeps what was answered so far for minutes only, and little of anything for longer', async () => {
     const surveyId = await survey();
     const responseId = newId();
     const large = JSON.stringify({ texts: ['四'.repeat(20_000)] });
-    const save = (seen: number, more: Partial<Appendix>) => intake.append(appendix(surveyId, { responseId, seen, isComplete: false, state: large, reply: replyOf(responseId), ...more }));
+    const save = (seen: number, more: Parameters<typeof appendix>[1]) => intake.append(appendix(surveyId, { responseId, seen, isComplete: false, state: large, ...more }));
     assert.equal((await save(0, { digest: first })).code, 'ACCEPTED');
-    assert.deepEqual(await intake.state(surveyId, responseId), { seen: 1, isDone: false, surveyId, submittedAtMs: Date.parse('2026-11-21T10:00:00.123Z'), data: large });
+    assert.deepEqual(await intake.state(responseId), { seen: 1, isDone: false, surveyId, submittedAtMs: submittedAt, data: large });
     assert.equal((await save(1, { digest: second })).code, 'ACCEPTED');
     assert.ok((await plain.ttl(answersKey(responseId))) <= 900);
     assert.ok((await plain.ttl(responseKey(responseId))) <= 48 * 3600);
     const bytes = Number(await plain.call('MEMORY', 'USAGE', responseKey(responseId)));
     assert.ok(bytes < 400, `${bytes} bytes`);
     await plain.del(answersKey(responseId));
-    assert.equal((await intake.state(surveyId, responseId))?.data, '');
+    assert.equal((await intake.state(responseId))?.data, '');
     assert.equal((await save(2, { digest: third })).code, 'ACCEPTED');
-    assert.equal((await intake.state(surveyId, responseId))?.data, large);
-    assert.equal((await save(3, { digest: 'last', isComplete: true, state: '', reply: replyOf(responseId, true) })).code, 'ACCEPTED');
+    assert.equal((await intake.state(responseId))?.data, large);
+    assert.equal((await save(3, { digest: 'last', isComplete: true, state: '' })).code, 'ACCEPTED');
     assert.equal(await plain.exists(answersKey(responseId)), 0);
   });
 
   it('gives what was answered so far up within a minute while there is little room', async () => {
-    const narrow = createIntake({ redis: plain, shards, metrics: quiet, hasRoom: () => false });
+    const narrow = createIntake({ redis: plain, shards, metrics: quiet, room: { hasRoom: () => false, pendingAtMost: () => undefined, portionBytes: () => 1_000_000 } });
     const [surveyId, responseId] = [await survey(), newId()];
     await narrow.append(appendix(surveyId, { responseId, seen: 0, isComplete: false, state: '{}', digest: first }));
     assert.ok((await plain.ttl(answersKey(responseId))) <= 60);
@@ -53,13 +55,13 @@ describe('what the intake knows of responses', () => {
     const [surveyId, responseId] = [await survey(), newId()];
     await intake.append(appendix(surveyId, { responseId, seen: 0, isComplete: false, state: '{"n":1}', digest: first }));
     await plain.hset(responseKey(responseId), 'n', 2);
-    assert.deepEqual([(await intake.state(surveyId, responseId))?.seen, (await intake.state(surveyId, responseId))?.data], [2, '']);
+    assert.deepEqual([(await intake.state(responseId))?.seen, (await intake.state(responseId))?.data], [2, '']);
   });
 
   it('gives the reply to the first save again after the response was continued, and after it was completed', async () => {
     const [surveyId, responseId] = [await survey(), newId()];
-    const save = (seen: number, digest: string, isComplete = false) => intake.append(appendix(surveyId, { responseId, seen, digest, isComplete, state: isComplete ? '' : '{}', reply: replyOf(responseId, isComplete) }));
-    const kept = (isComplete: boolean) => ['REPLAY', JSON.stringify({ isComplete, submittedAt: '2026-11-21T10:00:00.123Z' })];
+    const save = (seen: number, digest: string, isComplete = false) => intake.append(appendix(surveyId, { responseId, seen, digest, isComplete, state: isComplete ? '' : '{}' }));
+    const kept = (isComplete: boolean) => ['REPLAY', `${isComplete ? 1 : 0} ${momentText(submittedAt)}`];
     const repeated = async (digest: string) => {
       const { code, text } = await save(0, digest);
       return [code, text];
@@ -78,7 +80,7 @@ describe('what the intake knows of responses', () => {
   it('goes on with a response of which it remembers nothing, unless that was deleted meanwhile', async () => {
     const surveyId = await survey();
     const [forgotten, deleted] = [newId(), newResponseId()];
-    const save = (responseId: string, seen: number, digest: string) => intake.append(appendix(surveyId, { responseId, seen, digest, isComplete: false, state: '{}', reply: replyOf(responseId) }));
+    const save = (responseId: string, seen: number, digest: string) => intake.append(appendix(surveyId, { responseId, seen, digest, isComplete: false, state: '{}' }));
     for (const responseId of [forgotten, deleted]) {
       await save(responseId, 0, first);
       await plain.del(responseKey(responseId), answersKey(responseId));
@@ -86,17 +88,17 @@ describe('what the intake knows of responses', () => {
     await intake.remove({ surveyId, responseId: deleted, submittedAtMs: 1, isComplete: false, row: '["gone"]' });
     const both = await Promise.all([save(forgotten, 1, second), save(forgotten, 1, third)]);
     assert.deepEqual(both.map(({ code }) => code), ['ACCEPTED', 'CHANGED']);
-    assert.equal((await intake.state(surveyId, forgotten))?.seen, 2);
+    assert.equal((await intake.state(forgotten))?.seen, 2);
     assert.equal((await save(deleted, 1, second)).code !== 'ACCEPTED', true);
     assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 0 });
   });
 
   it('goes on with what it has forgotten where only a former response under its id was deleted', async () => {
     const [surveyId, responseId] = [await survey(), newId()];
-    const [former, later] = [Date.parse('2026-11-18T10:00:00.000Z'), Date.parse('2026-11-21T10:00:00.123Z')];
+    const [former, later] = [Date.parse('2026-11-18T10:00:00.000Z'), submittedAt];
     const row = (ms: number) => `["${surveyId}","${responseId}",${ms},1,0,1]`;
-    const save = (submittedAtMs: number, seen: number, digest: string) => intake.append(appendix(surveyId, { responseId, seen, digest, isComplete: false, state: '{}', row: row(submittedAtMs), reply: replyOf(responseId) }));
-    const forget = () => plain.del(responseKey(responseId), answersKey(responseId));
+    const save = (submittedAtMs: number, seen: number, digest: string) => intake.append(appendix(surveyId, { responseId, seen, digest, isComplete: false, state: '{}', row: row(submittedAtMs), submittedAtMs, isLookedUp: true }));
+    const forget = () => forgetAll(responseId);
     for (const moment of [former, later]) {
       assert.equal((await save(moment, 0, first)).code, 'ACCEPTED');
       if (moment === former) await forget();
@@ -115,17 +117,17 @@ describe('what the intake knows of responses', () => {
 
   it('knows the states in which a former version kept the answers, and goes on with them', async () => {
     const [surveyId, responseId] = [await survey(), newId()];
-    const former = { n: '1', done: '0', digest: first, reply: replyOf(responseId), data: '{"kept":true}', survey: surveyId };
+    const former = { n: '1', done: '0', digest: digestOf(first).padEnd(43, 'x'), reply: JSON.stringify({ isComplete: false, submittedAt: '2026-11-21T10:00:00.123Z' }), data: '{"kept":true}', survey: surveyId };
     await plain.hset(responseKey(responseId), former);
-    assert.deepEqual(await intake.state(surveyId, responseId), { seen: 1, isDone: false, surveyId, submittedAtMs: Date.parse('2026-11-21T10:00:00.123Z'), data: '{"kept":true}' });
-    const save = (seen: number, digest: string, state: string) => intake.append(appendix(surveyId, { responseId, seen, digest, isComplete: false, state, reply: replyOf(responseId) }));
+    assert.deepEqual(await intake.state(responseId), { seen: 1, isDone: false, surveyId, submittedAtMs: submittedAt, data: '{"kept":true}' });
+    const save = (seen: number, digest: string, state: string) => intake.append(appendix(surveyId, { responseId, seen, digest, isComplete: false, state }));
     assert.deepEqual([(await save(0, first, '')).code, (await save(0, first, '')).text], ['REPLAY', former.reply]);
     assert.equal((await save(1, second, '{"kept":"more"}')).code, 'ACCEPTED');
-    assert.deepEqual([(await intake.state(surveyId, responseId))?.data, await plain.hget(responseKey(responseId), 'data')], ['{"kept":"more"}', null]);
+    assert.deepEqual([(await intake.state(responseId))?.data, await plain.hget(responseKey(responseId), 'data')], ['{"kept":"more"}', null]);
     assert.equal((await save(0, first, '')).code, 'REPLAY');
     // Should a process of the former version go on with it, what that wrote is the newest.
     await plain.hset(responseKey(responseId), { ...former, n: '3', data: '{"kept":"by the former"}' });
-    assert.equal((await intake.state(surveyId, responseId))?.data, '{"kept":"by the former"}');
+    assert.equal((await intake.state(responseId))?.data, '{"kept":"by the former"}');
   });
 
   it('gives a deleted response’s seat back once', async () => {
@@ -135,7 +137,7 @@ describe('what the intake knows of responses', () => {
     const removal = { surveyId, responseId, submittedAtMs: 1, isComplete: true, row: '["gone"]' };
     assert.deepEqual([await intake.remove(removal), await intake.remove(removal)], [true, false]);
     assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
-    assert.equal((await intake.state(surveyId, responseId))?.seen, -1);
+    assert.equal((await intake.state(responseId))?.seen, -1);
   });
 
   it('never counts below nothing, whatever it had forgotten', async () => {
@@ -147,37 +149,21 @@ describe('what the intake knows of responses', () => {
   it('deletes every response under one id by itself, and remembers little of it', async () => {
     const surveyId = await survey();
     const [again, own] = [newId(), newResponseId()];
-    const at = (ms: number) => ({ surveyId, responseId: again, submittedAtMs: Date.parse('2026-11-21T10:00:00.123Z') + ms, isComplete: false, row: `["gone ${ms}"]` });
-    await intake.append(appendix(surveyId, { responseId: again, seen: 0, digest: first, reply: replyOf(again, true) }));
-    await plain.del(responseKey(again));
+    const at = (ms: number) => ({ surveyId, responseId: again, submittedAtMs: submittedAt + ms, isComplete: false, row: `["gone ${ms}"]` });
+    await intake.append(appendix(surveyId, { responseId: again, seen: 0, digest: first }));
+    await forgetAll(again);
     // As it is after two days: the same id comes again, and a partial response has it.
-    await intake.append(appendix(surveyId, { responseId: again, seen: 0, digest: second, isComplete: false, state: '{}', reply: replyOf(again) }));
+    await intake.append(appendix(surveyId, { responseId: again, seen: 0, digest: second, isComplete: false, state: '{}' }));
     assert.deepEqual(await intake.counts(surveyId), { total: 2, completed: 1 });
     assert.equal(await intake.remove({ ...at(-200_000_000), isComplete: true }), true);
-    assert.deepEqual([await intake.counts(surveyId), (await intake.state(surveyId, again))?.data], [{ total: 1, completed: 0 }, '{}']);
+    assert.deepEqual([await intake.counts(surveyId), (await intake.state(again))?.data], [{ total: 1, completed: 0 }, '{}']);
     assert.deepEqual([await intake.remove(at(0)), await intake.remove(at(0)), await intake.remove(at(-200_000_000))], [true, false, false]);
-    assert.deepEqual([await intake.counts(surveyId), (await intake.state(surveyId, again))?.seen], [{ total: 0, completed: 0 }, -1]);
+    assert.deepEqual([await intake.counts(surveyId), (await intake.state(again))?.seen], [{ total: 0, completed: 0 }, -1]);
     const shard = shards.of(surveyId);
     for (const ms of [-200_000_000, 0, 1]) assert.equal(await stream.isRemoved(shard, again, at(ms).submittedAtMs), ms !== 1);
-    await intake.append(appendix(surveyId, { responseId: own, seen: null, digest: first, isComplete: false, state: '{}', reply: replyOf(own) }));
+    await intake.append(appendix(surveyId, { responseId: own, seen: null, digest: first, isComplete: false, state: '{}' }));
     assert.equal(await intake.remove({ ...at(0), responseId: own }), true);
     assert.deepEqual([await plain.exists(responseKey(own), answersKey(own)), (await plain.ttl(`${shard.prefix}removed:${own}`)) <= 6 * 3600], [0, true]);
-  });
-
-  it('knows the states that lay in a name space of the shard’s own before', async () => {
-    const surveyId = await survey();
-    const [shard, [repeated, deleted, open]] = [shards.of(surveyId), [newId(), newId(), newId()]];
-    for (const responseId of [repeated, deleted, open]) {
-      await intake.append(appendix(surveyId, { responseId, seen: 0, digest: 'd', isComplete: responseId !== open, state: responseId === open ? 'kept' : '' }));
-      await plain.rename(responseKey(responseId), formerResponseKey(shard, responseId));
-    }
-    assert.equal((await intake.state(surveyId, open))?.data, 'kept');
-    const again = (responseId: string, more: Partial<Appendix> = {}) => intake.append(appendix(surveyId, { responseId, seen: 0, digest: 'd', ...more }));
-    assert.equal((await again(repeated)).code, 'REPLAY');
-    assert.equal((await again(open, { seen: 1, digest: 'e' })).code, 'ACCEPTED');
-    assert.equal(await intake.remove({ surveyId, responseId: deleted, submittedAtMs: 1, isComplete: false, row: '["gone"]' }), true);
-    assert.equal((await again(deleted)).code, 'MISMATCH');
-    assert.deepEqual(await intake.counts(surveyId), { total: 2, completed: 2 });
   });
 
   it('takes an id in one survey only, whichever shards the surveys are in', async () => {

@@ -6,6 +6,7 @@ import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { storedMarkKey, type Shard } from '../../src/stores/redis/shards.ts';
 import { createStoredMarks } from '../../src/stores/redis/stored-marks.ts';
 import { createStream, type Stream } from '../../src/stores/redis/stream.ts';
+import { streamEntry } from '../support/intake.ts';
 import { sharedStores } from '../support/stores.ts';
 
 describe('the stream of a shard', () => {
@@ -44,7 +45,7 @@ describe('the stream of a shard', () => {
     const owner = await stream.lease(shard, 'me', 10_000);
     assert.ok(owner && ids[1]);
     // The second time as a connection does that broke before the reply.
-    for (let time = 0; time < 2; time += 1) await stream.acknowledge(owner, ids[1], 2);
+    for (let time = 0; time < 2; time += 1) await stream.acknowledge(owner, [streamEntry(ids[0] ?? ''), streamEntry(ids[1])]);
     await stream.noteHandedOn(owner, ids[1]);
     await stream.trim(shard, ids[1]);
     assert.deepEqual(await stream.state(shard), { length: 2, lag: 1, oldestMs: Number(ids[2]?.split('-')[0]) });
@@ -77,7 +78,7 @@ describe('the stream of a shard', () => {
       assert.ok(owner);
       for (let time = 0; time < 2; time += 1) assert.equal(await stream.bury(owner, 'for this test', Buffer.from('["row"]')), true);
       assert.equal(await stream.stored(owner, second, [newId()]), true);
-      assert.equal(await stream.acknowledge(owner, second, 2), true);
+      assert.equal(await stream.acknowledge(owner, [streamEntry(first), streamEntry(second)]), true);
       assert.equal(await stream.noteHandedOn(owner, first), true);
       await stream.trim(shard, `${Date.now() + 60_000}-0`);
       assert.deepEqual([await redis.xlen(shard.stream), await stream.deadLetterCount(shard), await stream.acknowledged(shard)], [1, 1, second]);
@@ -102,7 +103,7 @@ describe('the stream of a shard', () => {
     };
     const everything = `${Date.now() + 60_000}-0`;
     assert.deepEqual(await left(everything), ids, 'nothing is stored');
-    assert.equal(await stream.acknowledge(owner, fourth, 4), true);
+    assert.equal(await stream.acknowledge(owner, [first, second, third, fourth].map((id) => streamEntry(id))), true);
     assert.equal(await stream.handedOn(shard), '0-0');
     assert.deepEqual(await left(everything), ids, 'nothing is handed on');
     assert.equal(await stream.noteHandedOn(owner, third), true);
@@ -119,7 +120,7 @@ describe('the stream of a shard', () => {
     assert.equal(await stream.handedOn(shard), '7-1');
     const owner = await stream.lease(shard, 'me', 10_000);
     assert.ok(owner);
-    await stream.acknowledge(owner, '9-0', 1);
+    await stream.acknowledge(owner, [streamEntry('9-0')]);
     assert.equal(await stream.handedOn(shard), '7-1');
   });
 
@@ -160,8 +161,8 @@ describe('the stream of a shard', () => {
     await redis.del(`${shard.prefix}owner`);
     const second = await stream.lease(shard, 'second', 60_000);
     assert.ok(second && second.fence > first.fence);
-    assert.equal(await stream.acknowledge(first, '1-0', 1), false);
-    assert.equal(await stream.acknowledge(second, '1-0', 1), true);
+    assert.equal(await stream.acknowledge(first, [streamEntry('1-0')]), false);
+    assert.equal(await stream.acknowledge(second, [streamEntry('1-0')]), true);
     assert.equal(await stream.acknowledged(shard), '1-0');
   });
 });

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { momentText } from '../../src/stores/redis/append-call.ts';
 import { newId } from '../../src/ids.ts';
 import { createShards } from '../../src/stores/redis/shards.ts';
-import { announced, appendix, connectIntake, openIntake, type OpenIntake } from '../support/intake.ts';
+import { eventually } from '../support/eventually.ts';
+import { announced, appendix, connectIntake, openIntake, submittedAt, type OpenIntake } from '../support/intake.ts';
 
 describe('the intake script', () => {
   const shards = createShards(2);
@@ -62,7 +64,7 @@ describe('the intake script', () => {
     const results = await Promise.all([
       intake.append(appendix(strict, { ...caller, row: '[0]' })),
       intake.append(appendix(full, { row: '[1]' })),
-      intake.append(appendix(strict, { ...caller, idempotencyKey: 'k', digest: 'd', row: '[2]' })),
+      intake.append(appendix(strict, { ...caller, key: 'k', digest: 'd', row: '[2]' })),
       intake.append(appendix(free, { caller: 'other', limit: 2, row: '[3]' })),
       intake.append(appendix(strict, { ...caller, row: '[4]' })),
       intake.append(appendix(full, { row: '[5]' })),
@@ -98,23 +100,22 @@ describe('the intake script', () => {
   it('answers the same key and body a hundred times at once with one row and one reply', async () => {
     const surveyId = await survey();
     const results = await Promise.all(
-      Array.from({ length: 100 }, (_, n) => intake.append(appendix(surveyId, { idempotencyKey: 'k', digest: 'd'.repeat(43), reply: `{"n":${n}}` }))),
+      Array.from({ length: 100 }, (_, n) => intake.append(appendix(surveyId, { key: 'k', digest: 'd', submittedAtMs: submittedAt + n }))),
     );
     assert.equal(results.filter((result) => result.code === 'ACCEPTED').length, 1);
     const replays = results.filter((result) => result.code === 'REPLAY');
     assert.equal(replays.length, 99);
     assert.equal(new Set(replays.map((result) => result.text)).size, 1);
     assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 1 });
-    const other = await intake.append(appendix(surveyId, { idempotencyKey: 'k', digest: 'e'.repeat(43) }));
+    const other = await intake.append(appendix(surveyId, { key: 'k', digest: 'e' }));
     assert.equal(other.code, 'MISMATCH');
   });
 
   it('replays an accepted key even when the submission would be refused by now', async () => {
     const surveyId = await survey();
-    const digest = 'd'.repeat(43);
-    await intake.append(appendix(surveyId, { idempotencyKey: 'k', digest, reply: '{"first":true}' }));
-    const late = await intake.append(appendix(surveyId, { idempotencyKey: 'k', digest, refusal: 'closed' }));
-    assert.deepEqual([late.code, late.text], ['REPLAY', '{"first":true}']);
+    await intake.append(appendix(surveyId, { key: 'k', digest: 'd' }));
+    const late = await intake.append(appendix(surveyId, { key: 'k', digest: 'd', submittedAtMs: submittedAt + 5, refusal: 'closed' }));
+    assert.deepEqual([late.code, late.text], ['REPLAY', `1 ${momentText(submittedAt)}`]);
     assert.equal((await intake.append(appendix(surveyId, { refusal: 'closed' }))).code, 'REFUSED');
   });
 
@@ -134,7 +135,7 @@ describe('the intake script', () => {
 
   it('accepts nothing while a survey is held back by whoever came first, until it is let on, changed, or for so long at most', async () => {
     const surveyId = await survey();
-    const codes = async () => (await Promise.all([intake.append(appendix(surveyId)), intake.append(appendix(surveyId, { idempotencyKey: newId() }))])).map(({ code }) => code);
+    const codes = async () => (await Promise.all([intake.append(appendix(surveyId)), intake.append(appendix(surveyId, { key: newId(), digest: 'd' }))])).map(({ code }) => code);
     const first = await intake.holdBack(surveyId, 60_000);
     assert.equal(first?.revision, 1);
     assert.equal(await intake.holdBack(surveyId, 60_000), undefined);
@@ -152,7 +153,7 @@ describe('the intake script', () => {
     assert.equal((await intake.append(appendix(surveyId, { revision: 2 }))).code, 'ACCEPTED');
     await second?.letOn();
     assert.ok(await intake.holdBack(surveyId, 0));
-    assert.equal(await intake.isHeld(surveyId), false);
+    await eventually(async () => assert.equal(await intake.isHeld(surveyId), false));
     assert.equal((await intake.append(appendix(surveyId, { revision: 2 }))).code, 'ACCEPTED');
   });
 

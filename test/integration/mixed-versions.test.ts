@@ -15,12 +15,11 @@ import { createPostgres, type Sql } from '../../src/stores/postgres/client.ts';
 import { migratePostgres } from '../../src/stores/postgres/migrate.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
 import { createSharedRedis } from '../../src/stores/redis/clients.ts';
-import type { Appendix } from '../../src/stores/redis/appendix.ts';
 import { createIntake } from '../../src/stores/redis/intake.ts';
 import { responseKey, surveyKey, type Shard } from '../../src/stores/redis/shards.ts';
 import { createStream, UnknownEntry, type Stream } from '../../src/stores/redis/stream.ts';
 import { eventually } from '../support/eventually.ts';
-import { noPressure } from '../support/intake.ts';
+import { appendix, noPressure, streamEntry, takingSink } from '../support/intake.ts';
 import { responseLine } from '../support/response-database.ts';
 import { freshDatabase, startPeopleServer } from '../support/people-server.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -52,7 +51,7 @@ describe('an older version beside a newer one', () => {
   it('reads entries with more fields than it knows', async () => {
     const id = (await add({ ...whole, v: '1', zone: 'eu', 'ünknown': '\u0000' })) ?? '';
     const [entry] = await stream.readRange(shard, id, id, 1);
-    assert.deepEqual(entry, { id, count: 1, codeColumns: 2, surveyIds: [whole.surveys], filled: [], rows: Buffer.from('["row"]') });
+    assert.deepEqual(entry, streamEntry(id, { codeColumns: 2, surveyIds: [whole.surveys], rows: Buffer.from('["row"]') }));
     await redis.del(shard.stream);
   });
 
@@ -73,14 +72,14 @@ describe('an older version beside a newer one', () => {
     const ingest = (name: string, reads: Stream) =>
       createIngest({
         stream: reads, shards: [shard], name, now: Date.now, log, metrics: createMetrics(), room: noPressure, handOn: async () => undefined, onStored: () => undefined,
-        sink: { insertBatch: async ({ lines }) => (stored.push(`${name} ${lines.toString()}`), { kind: 'stored' }), missing: async () => undefined },
+        sink: takingSink(async ({ lines }) => (stored.push(`${name} ${lines.toString()}`), { kind: 'stored' })),
       });
     const older = ingest('older', stream);
     older.start();
     await eventually(async () => assert.ok((await redis.get(`${prefix}fence`)) !== null && (await redis.exists(`${prefix}owner`)) === 0));
     assert.deepEqual([stored, await redis.xlen(shard.stream), await redis.exists(`${prefix}dead`)], [[], 2, 0]);
     // To the newer one the field says how to read the rest.
-    const knowing = async (key: string) => ((await redis.xrange(key, '-', '+')) ?? []).map(([id]) => ({ id, count: 1, codeColumns: 2, surveyIds: [], filled: [], rows: Buffer.from(id === unknown ? '["newer"]' : '["row"]') }));
+    const knowing = async (key: string) => ((await redis.xrange(key, '-', '+')) ?? []).map(([id]) => streamEntry(id, { codeColumns: 2, rows: Buffer.from(id === unknown ? '["newer"]' : '["row"]') }));
     const newer = ingest('newer', { ...stream, readAfter: async ({ stream: key }, after) => (after === '0-0' ? knowing(key) : []) });
     newer.start();
     await eventually(async () => assert.equal(await stream.acknowledged(shard), unknown));
@@ -102,16 +101,16 @@ describe('an older version beside a newer one', () => {
   });
 
   it('says of what the newer one keeps in another form that it comes later, and never that it is complete, deleted or another', async () => {
-    const intake = createIntake({ redis, shards: { all: [shard], of: () => shard }, metrics: { committed: () => undefined, submitted: () => undefined } });
+    const intake = createIntake({ redis, shards: { all: [shard], of: () => shard }, isFormerKnown: () => true, metrics: { committed: () => undefined, submitted: () => undefined } });
     const [surveyId, responseId] = [newId(), newId()];
     await intake.announce({ surveyId, revision: 1, quota: null, codePositions: 0, total: 1, completed: 0 });
-    const append = async (more: Partial<Appendix>) =>
-      (await intake.append({ surveyId, revision: 1, caller: '', limit: 9, refusal: '', idempotencyKey: '', digest: 'd'.repeat(43), isComplete: true, responseId, seen: null, row: '["row"]', reply: '{}', state: '', ...more })).code;
+    const append = async (more: Parameters<typeof appendix>[1]) =>
+      (await intake.append(appendix(surveyId, { limit: 9, digest: 'd', responseId, ...more }))).code;
     await redis.hset(responseKey(responseId), { v: '2', n: '1', done: '1', survey: surveyId, more: 'unknown' });
     await redis.set(`${prefix}idem:${surveyId}:k`, '!2 in another form');
     try {
-      assert.deepEqual([await append({ seen: 0 }), await append({ seen: 1 }), await append({ idempotencyKey: 'k' })], ['NEWER', 'NEWER', 'NEWER']);
-      await assert.rejects(intake.state(surveyId, responseId), { code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 10 });
+      assert.deepEqual([await append({ seen: 0 }), await append({ seen: 1 }), await append({ key: 'k' })], ['NEWER', 'NEWER', 'NEWER']);
+      await assert.rejects(intake.state(responseId), { code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 10 });
       await assert.rejects(intake.remove({ surveyId, responseId, submittedAtMs: 1, isComplete: true, row: '["gone"]' }), { code: 'SERVICE_UNAVAILABLE' });
       assert.deepEqual([await intake.counts(surveyId), await redis.hget(responseKey(responseId), 'more')], [{ total: 1, completed: 0 }, 'unknown']);
       // What a survey's hash holds in another form has a revision that is no number.

@@ -33,6 +33,8 @@ export interface EngineChaosOptions {
 export interface EngineChaosReport {
   /** How many of the faults happened, by kind. */
   bitten: Record<string, number>;
+  /** How often the engine answered nothing any more after a fault and was killed, as the service would do some time later. */
+  hung: number;
   accepted: number;
   /** Accepted responses that the service does not show at the end. */
   lost: string[];
@@ -49,6 +51,7 @@ const storedWithinMs = 20_000;
 const acceptedWithinMs = 60_000;
 const bitesWithinMs = 1500;
 const detachWithinMs = 500;
+const answersWithinMs = 3000;
 
 /**
  * Sends responses to a service whose ClickHouse fails in the middle of the insert that takes them: system calls of the engine that return an
@@ -65,13 +68,14 @@ export async function runEngineChaos({ strace, faults, responses = 8, say = () =
     const survey = await admin.create('/surveys', { title: 'Faults', status: 'ACTIVE' });
     const accepted = new Set<string>();
     const bitten: Record<string, number> = {};
-    let given = 0;
+    let [given, hung] = [0, 0];
     for (const fault of faults) {
       const name = `${fault.effect} at ${fault.calls}`;
-      const inject = await injectInto(strace, enginePid(stores), fault, join(dataDir, 'strace'));
+      const inject = await injectInto(strace, await enginePid(stores), fault, join(dataDir, 'strace'));
       await Promise.all(Array.from({ length: responses }, () => submit(admin, survey.id, accepted)));
       const bite = await inject.end();
       bitten[name] = (bitten[name] ?? 0) + (bite ? 1 : 0);
+      if (bite && fault.effect !== 'KILL') hung += await endIfHung(stores, clickhouseUrl);
       await eventually(async () => {
         const { totalResponses } = await admin.get(`/analytics/surveys/${survey.id}`);
         if (totalResponses >= accepted.size - given) return;
@@ -79,11 +83,11 @@ export async function runEngineChaos({ strace, faults, responses = 8, say = () =
       }, storedWithinMs, 100).catch((error: Error & { lost?: number }) => {
         // What is lost by now is not waited for again.
         given = error.lost ?? given;
-        say(error.message);
+        say(error.message.slice(0, 150));
       });
       if (bite) say(`${name}, ${fault.when}: ${bite}`);
     }
-    return { bitten, accepted: accepted.size, ...(await compare(admin, survey.id, accepted)), missing: await missingRows(service) };
+    return { bitten, hung, accepted: accepted.size, ...(await compare(admin, survey.id, accepted)), missing: await missingRows(service) };
   } finally {
     await service?.stop();
     await stores.stop();
@@ -91,10 +95,23 @@ export async function runEngineChaos({ strace, faults, responses = 8, say = () =
   }
 }
 
-function enginePid(stores: EmbeddedStores): number {
+/** Of an engine that serves: it may be between two lives. */
+function enginePid(stores: EmbeddedStores): Promise<number> {
+  return eventually(() => {
+    const pid = stores.pid('clickhouse');
+    if (pid === undefined) throw new Error('the engine is between two lives');
+    return pid;
+  }, acceptedWithinMs);
+}
+
+/** A call between the engine's own threads that fails leaves it hanging. */
+async function endIfHung(stores: EmbeddedStores, url: string): Promise<number> {
+  const { origin, password } = new URL(url);
+  const asked = fetch(`${origin}/?query=SELECT%201&password=${password}`, { signal: AbortSignal.timeout(answersWithinMs) });
+  if (await asked.then(() => true, () => false)) return 0;
   const pid = stores.pid('clickhouse');
-  if (pid === undefined) throw new Error('the engine is between two lives');
-  return pid;
+  if (pid !== undefined) process.kill(pid, 'SIGKILL');
+  return 1;
 }
 
 /** What is not accepted at once is sent again under its id, as a client does. */

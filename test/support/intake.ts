@@ -1,11 +1,13 @@
-import { newId } from '../../src/ids.ts';
+import { isOwnResponseId, newId } from '../../src/ids.ts';
+import type { BatchSink } from '../../src/pipelines/ingest/storing.ts';
+import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/idempotency.ts';
 import { createLog } from '../../src/log.ts';
 import type { Appendix } from '../../src/stores/redis/appendix.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { createIntake, type Intake } from '../../src/stores/redis/intake.ts';
 import { createLiveStream } from '../../src/stores/redis/live.ts';
 import type { Shards } from '../../src/stores/redis/shards.ts';
-import { createStream } from '../../src/stores/redis/stream.ts';
+import { createStream, type StreamEntry } from '../../src/stores/redis/stream.ts';
 import { sharedStores } from './stores.ts';
 
 /** An intake that has room. */
@@ -39,10 +41,26 @@ export async function announced(intake: Pick<Intake, 'announce'>, facts: { id?: 
   return surveyId;
 }
 
-/** A whole response under a new id, unless `more` says otherwise. */
-export function appendix(surveyId: string, more: Partial<Appendix> = {}): Appendix {
+/** A whole response under a new id, unless `more` says otherwise: `key` is an idempotency key, and an id of the client's is one that was not seen before. */
+export function appendix(surveyId: string, { key = '', ...more }: Partial<Appendix> & { key?: string } = {}): Appendix {
+  const { responseId = newId(), seen = null, digest = '' } = more;
   return {
-    surveyId, revision: 1, caller: '', limit: 60, refusal: '', idempotencyKey: '', digest: '', isComplete: true, responseId: newId(), seen: null,
-    row: '["row"]', reply: '{"reply":1}', state: '', ...more,
+    surveyId, revision: 1, caller: '', limit: 60, refusal: '', idempotencyKey: key, keyHash: key === '' ? '' : hashOfKey(surveyId, key), isComplete: true, responseId, seen,
+    idHash: seen === 0 && !isOwnResponseId(responseId) ? hashOfResponseId(responseId) : '', submittedAtMs: submittedAt, isLookedUp: false, row: '["row"]', state: '', records: '', ...more,
+    digest: digestOf(digest),
   };
 }
+
+/** When a response is submitted, unless said otherwise. */
+export const submittedAt = Date.parse('2026-11-21T10:00:00.123Z');
+
+/** As long as digests are. */
+export const digestOf = (name: string): string => (name === '' ? '' : name.padEnd(12, '.').slice(0, 12));
+
+/** An entry of a stream. */
+export function streamEntry(id: string, more: Partial<StreamEntry> = {}): StreamEntry {
+  return { id, count: 1, codeColumns: 0, surveyIds: [], sizes: [], filled: [], rows: Buffer.from('[]'), records: Buffer.alloc(0), ...more };
+}
+
+/** A response store that takes everything, unless said otherwise. */
+export const takingSink = (insertBatch: BatchSink['insertBatch'] = async () => ({ kind: 'stored' })): BatchSink => ({ insertBatch, insertRecords: async () => undefined, missing: async () => undefined });

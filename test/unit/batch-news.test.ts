@@ -8,9 +8,10 @@ import { createReconcile } from '../../src/pipelines/reconcile.ts';
 import type { SavedCounts } from '../../src/stores/postgres/surveys.ts';
 import type { StreamEntry } from '../../src/stores/redis/stream.ts';
 import { eventually } from '../support/eventually.ts';
+import { streamEntry } from '../support/intake.ts';
 
 const log = createLog('silent');
-const entry = (part: Partial<StreamEntry>): StreamEntry => ({ id: '1-0', count: 1, codeColumns: 0, surveyIds: [], filled: [], rows: Buffer.alloc(0), ...part });
+const entry = (part: Partial<StreamEntry>): StreamEntry => streamEntry('1-0', { rows: Buffer.alloc(0), ...part });
 
 /** A control plane that can be away. */
 function scene(deps: Partial<BatchNewsDeps> = {}) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createBatchReader } from '../../src/pipelines/ingest/reader.ts';
 import type { StreamEntry } from '../../src/stores/redis/stream.ts';
+import { streamEntry } from '../support/intake.ts';
 
 const shard = { index: 0, stream: 's', prefix: 'p' };
 const mega = 1024 * 1024;
@@ -9,7 +10,7 @@ const content = Buffer.alloc(4 * mega, 120);
 
 /** A stream whose replies come in time only up to so many bytes. */
 function streamOf(sizes: readonly number[], bytesInTime = Infinity) {
-  const entries: StreamEntry[] = sizes.map((bytes, n) => ({ id: `${n + 1}-0`, count: 1, codeColumns: 1, surveyIds: [], filled: [], rows: content.subarray(0, bytes) }));
+  const entries: StreamEntry[] = sizes.map((bytes, n) => streamEntry(`${n + 1}-0`, { codeColumns: 1, rows: content.subarray(0, bytes) }));
   const reads: number[] = [];
   const reply = async (found: StreamEntry[]): Promise<StreamEntry[]> => {
     const bytes = found.reduce((sum, entry) => sum + entry.rows.length, 0);

@@ -5,10 +5,9 @@ import { newId, newResponseId } from '../../src/ids.ts';
 import type { Appendix } from '../../src/stores/redis/appendix.ts';
 import { createIntake, type IntakeDeps } from '../../src/stores/redis/intake.ts';
 import { createShards } from '../../src/stores/redis/shards.ts';
+import { appendix } from '../support/intake.ts';
 
-const whole = (): Appendix => ({
-  surveyId: newId(), revision: 1, caller: 'somebody', limit: 60, refusal: '', idempotencyKey: '', digest: '', isComplete: true, responseId: newResponseId(), seen: null, row: '[]', reply: '{}', state: '',
-});
+const whole = (): Appendix => appendix(newId(), { caller: 'somebody', responseId: newResponseId(), row: '[]' });
 
 /** A store that accepts everything. */
 function intakeWith(committed: IntakeDeps['metrics']['committed']) {

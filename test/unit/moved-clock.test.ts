@@ -8,7 +8,7 @@ import { healthRoutes } from '../../src/http/routes/health.ts';
 import { createIngest } from '../../src/pipelines/ingest.ts';
 import type { Stream, StreamEntry } from '../../src/stores/redis/stream.ts';
 import { eventually } from '../support/eventually.ts';
-import { noPressure } from '../support/intake.ts';
+import { noPressure, streamEntry, takingSink } from '../support/intake.ts';
 import { startLoopback } from '../support/loopback-server.ts';
 import { fullSurvey } from '../support/questions.ts';
 
@@ -63,7 +63,7 @@ describe('a clock that is set', () => {
 
   it('an hour back while a batch is stored does not hold up the next one', async () => {
     let nowMs = Date.parse('2026-03-01T00:00:00Z');
-    const entry = (n: number): StreamEntry => ({ id: `${n}-0`, count: 1, codeColumns: 0, surveyIds: [], filled: [], rows: Buffer.from('[]') });
+    const entry = (n: number): StreamEntry => streamEntry(`${n}-0`);
     const entries = [entry(1)];
     const stream: Partial<Stream> = {
       lease: async (shard, name) => ({ shard, name, fence: 1 }), acknowledged: async () => '0-0', handedOn: async () => '0-0', stored: async () => true, acknowledge: async () => true, noteHandedOn: async () => true, trim: async () => undefined, release: async () => true,
@@ -75,15 +75,12 @@ describe('a clock that is set', () => {
     const ingest = createIngest({
       stream: stream as Stream, shards: [{ index: 0, stream: 's', prefix: 'p' }], handOn: async () => undefined, onStored: () => undefined, room: noPressure, name: 'one', now: () => nowMs, log: createLog('silent'),
       metrics: { inserted: nothing, insertRetried: nothing, deadLettered: nothing, ingestFenced: nothing, rowsMissing: nothing, shardState: nothing },
-      sink: {
-        insertBatch: async ({ lines }) => {
-          nowMs -= hourMs;
-          stored.push(lines.toString());
-          if (entries.length < 3) entries.push(entry(entries.length + 1));
-          return { kind: 'stored' };
-        },
-        missing: async () => undefined,
-      },
+      sink: takingSink(async ({ lines }) => {
+        nowMs -= hourMs;
+        stored.push(lines.toString());
+        if (entries.length < 3) entries.push(entry(entries.length + 1));
+        return { kind: 'stored' };
+      }),
     });
     ingest.start();
     try {

@@ -29,7 +29,7 @@ function submitWithout(known: (appendix: Appendix) => AppendResult) {
   const never = (): never => assert.fail('not to be asked');
   const deps: SubmissionsDeps = {
     actors: { peek: () => held, lookUp: never, sync: never, announce: never, quotaFilled: never },
-    intake: { append: async (appendix) => known(appendix), state: never, isHeld: never }, findStored: never, recall: never,
+    intake: { append: async (appendix) => known(appendix), state: never, isHeld: never }, findStored: never, recall: never, findRecords: never,
     uploads: { reserve: async () => { throw unavailable('Another submission with this upload is under way', 5); }, release: never },
     secrets: { resumeToken: never, isResumeToken: never, disguise: (address) => address },
     submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => '01900000-0000-7000-8000-00000000000a', onBackgroundError: never,
@@ -85,7 +85,7 @@ describe('a response that is continued from many places at once', () => {
         },
         state: async () => stored, isHeld: never,
       },
-      findStored: never, recall: never, uploads: { reserve: never, release: never },
+      findStored: never, recall: never, findRecords: never, uploads: { reserve: never, release: never },
       secrets: { resumeToken: () => 'token', isResumeToken: () => true, disguise: (address) => address },
       submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => responseId, onBackgroundError: never,
     };
@@ -112,7 +112,7 @@ describe('a response to be continued whose answers only the response store has',
   const never = (): never => assert.fail('not to be asked');
   const compiled = { survey: { slotCounts: { codes: 0, numbers: 0, texts: 0 } }, byId: new Map(), required: [], all: [], uploadIdsIn: () => [] };
 
-  function submitWith(known: Pick<SubmissionsDeps, 'recall'> & Partial<SubmissionsDeps['intake']>) {
+  function submitWith(known: Pick<SubmissionsDeps, 'recall'> & Partial<Pick<SubmissionsDeps, 'findRecords'>> & Partial<SubmissionsDeps['intake']>) {
     const appended: Appendix[] = [];
     const submit = createSubmissions({
       actors: { peek: () => ({ ...held, survey: { ...held.survey, slotCounts: compiled.survey.slotCounts, version: 1 }, compiled }) as unknown as HeldSurvey, lookUp: never, sync: never, announce: never, quotaFilled: never },
@@ -123,7 +123,7 @@ describe('a response to be continued whose answers only the response store has',
         },
         state: async () => ({ seen: 4, isDone: false, surveyId, submittedAtMs: 5, data: '' }), isHeld: never, ...known,
       },
-      findStored: never, recall: known.recall, uploads: { reserve: never, release: never },
+      findStored: never, recall: known.recall, findRecords: known.findRecords ?? (async () => []), uploads: { reserve: never, release: never },
       secrets: { resumeToken: () => 'token', isResumeToken: () => true, disguise: (address) => address },
       submitLimit: 60, pressure: () => undefined, now: () => 9, newId: () => responseId, onBackgroundError: never,
     });
@@ -173,7 +173,7 @@ describe('a response to be continued whose answers only the response store has',
     const outcome = await submit(continued);
     assert.ok(outcome.kind === 'refused');
     assert.deepEqual([outcome.problem.code, outcome.problem.retryAfterSeconds, outcome.standing?.remaining, appended.length], ['SERVICE_UNAVAILABLE', 5, 7, 1]);
-    const limited = submitWith({ recall: never, append: async () => ({ code: 'LIMITED', remaining: 0, resetMs: 1000, text: '' }) });
+    const limited = submitWith({ recall: never, findRecords: never, append: async () => ({ code: 'LIMITED', remaining: 0, resetMs: 1000, text: '' }) });
     const second = await limited.submit(continued);
     assert.ok(second.kind === 'refused' && second.problem.code === 'RATE_LIMITED');
   });
@@ -204,7 +204,7 @@ describe('submissions to a survey that is held back', () => {
         append: async () => ((asked.appends += 1), result((await isHeld()) ? 'HELD' : 'ACCEPTED')), state: never,
         isHeld: async () => ((asked.looks += 1), isHeld()),
       },
-      findStored: never, recall: never, uploads: { reserve: never, release: never }, secrets: { resumeToken: never, isResumeToken: never, disguise: (address) => address },
+      findStored: never, recall: never, findRecords: never, uploads: { reserve: never, release: never }, secrets: { resumeToken: never, isResumeToken: never, disguise: (address) => address },
       submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => surveyId, onBackgroundError: never,
     });
     return { submit, asked };
@@ -269,7 +269,7 @@ describe('a submission as most are', () => {
     };
     const send = createSubmissions({
       actors: { peek: () => present, lookUp: never, sync: async () => present, announce: never, quotaFilled: async () => survey }, intake: { append, state: never, isHeld: never },
-      findStored: never, recall: never, uploads: { reserve: never, release: never }, secrets: { resumeToken: never, isResumeToken: never, disguise: (address) => address },
+      findStored: never, recall: never, findRecords: never, uploads: { reserve: never, release: never }, secrets: { resumeToken: never, isResumeToken: never, disguise: (address) => address },
       submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => surveyId, onBackgroundError: never,
     });
     const call = { surveyId: survey.id, surveyToken: undefined, address: 'here' };

@@ -8,6 +8,8 @@ import { Fenced, type Lease } from './lease.ts';
 /** The part of the response store that ingest needs. Rows may be inserted any number of times: the store keeps one of each version of a response. */
 export interface BatchSink {
   insertBatch(batch: { lines: Buffer; rows: number; codeColumns: number; attempt: number; signal: AbortSignal }): Promise<InsertOutcome>;
+  /** Stores idempotency records, lines of them; any number of times. */
+  insertRecords(lines: Buffer, signal: AbortSignal): Promise<void>;
   /** The lines of these that the store does not hold; undefined when it holds all of them. Rejects while it cannot be asked. */
   missing(lines: Buffer): Promise<Piece | undefined>;
 }
@@ -18,8 +20,8 @@ export interface StoringDeps {
   log: Log;
   metrics: Pick<Metrics, 'inserted' | 'insertRetried' | 'deadLettered' | 'rowsMissing'>;
   pause(ms: number): Promise<void>;
-  /** Aborted when the service stops. */
-  stopping: AbortSignal;
+  /** Aborted when the service stops and may not wait any longer. */
+  breakOff: AbortSignal;
 }
 
 export interface BatchToStore {
@@ -45,7 +47,7 @@ const longestPauseMs = 5000;
  * one; throws when the shard is lost or the service stops. What the store says of an insert is not believed: an engine that fails between
  * two steps of its own may say that it has stored what it has not.
  */
-export function createStoring({ sink, stream, log, metrics, pause, stopping }: StoringDeps) {
+export function createStoring({ sink, stream, log, metrics, pause, breakOff }: StoringDeps) {
   return async ({ owner, lease, entries }: BatchToStore): Promise<void> => {
     const shard = owner.shard.index;
     const codeColumns = Math.max(0, ...entries.map((entry) => entry.codeColumns));
@@ -57,10 +59,10 @@ export function createStoring({ sink, stream, log, metrics, pause, stopping }: S
     const store = async (piece: Piece): Promise<void> => {
       const { lines, rows } = piece;
       let tooLarge = 0;
-      for (let attempt = 0; !stopping.aborted; attempt += 1) {
+      for (let attempt = 0; !breakOff.aborted; attempt += 1) {
         lease.check();
         const startedAt = performance.now();
-        const outcome = await sink.insertBatch({ lines, rows, codeColumns, attempt, signal: stopping });
+        const outcome = await sink.insertBatch({ lines, rows, codeColumns, attempt, signal: breakOff });
         if (outcome.kind === 'stored') {
           metrics.inserted(rows, (performance.now() - startedAt) / 1000);
           lease.progressed();
@@ -96,7 +98,7 @@ export function createStoring({ sink, stream, log, metrics, pause, stopping }: S
 
     /** What the store does not hold of these lines although it should, once it can be asked. */
     const missing = async (lines: Buffer): Promise<Piece | undefined> => {
-      for (let attempt = 0; !stopping.aborted; attempt += 1) {
+      for (let attempt = 0; !breakOff.aborted; attempt += 1) {
         lease.check();
         try {
           return without(await sink.missing(lines), buried);
@@ -108,8 +110,24 @@ export function createStoring({ sink, stream, log, metrics, pause, stopping }: S
       throw new Error('stopping before the batch was seen in the store');
     };
 
+    /** Before the rows: a repeat of what is acknowledged must be recognised. */
+    const storeRecords = async (): Promise<void> => {
+      const records = entries.filter(({ records }) => records.length > 0).map(({ records }) => ({ count: 1, rows: records }));
+      for (let attempt = 0; records.length > 0 && !breakOff.aborted; attempt += 1) {
+        lease.check();
+        try {
+          return await sink.insertRecords(linesOf(records), breakOff);
+        } catch (error) {
+          metrics.insertRetried();
+          log.warn({ err: error, attempt, shard }, 'idempotency records were not stored yet');
+          await waitBefore(attempt);
+        }
+      }
+    };
+
     const lines = linesOf(entries);
     const rows = entries.reduce((sum, entry) => sum + entry.count, 0);
+    await storeRecords();
     let left: Piece | undefined = { lines, rows };
     for (let round = 0; left; round += 1) {
       if (round > 0) {

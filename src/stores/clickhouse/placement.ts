@@ -11,7 +11,7 @@ export interface Placement {
 }
 
 /** What an analysis found lies where its responses do. */
-type RowTable = 'responses' | 'findings';
+type RowTable = 'responses' | 'findings' | 'idempotency_records';
 
 /** The table that holds rows, as written in statements that change it on every server. */
 export function storageTable(clickhouse: ClickHouse, placement: Placement, table: RowTable = 'responses'): string {

@@ -32,13 +32,14 @@ export interface AppendCall {
 
 type Tell = (code: AppendCode, count: number) => void;
 
-const codes: readonly AppendCode[] = ['ACCEPTED', 'FILLED', 'REPLAY', 'MISMATCH', 'LIMITED', 'STALE', 'REFUSED', 'QUOTA', 'CHANGED', 'COMPLETE', 'UNKNOWN', 'HELD', 'NEWER'];
+const codes: readonly AppendCode[] = ['ACCEPTED', 'FILLED', 'REPLAY', 'MISMATCH', 'LIMITED', 'STALE', 'REFUSED', 'QUOTA', 'CHANGED', 'COMPLETE', 'UNKNOWN', 'HELD', 'NEWER', 'LOOKUP', 'FULL'];
 
 /**
  * Puts the submissions of a tick into as few arguments as can be. Most are whole, carry no key and are not refused: those of one
  * survey and caller travel as one text of many lines, and the script decides about all of them with a few numbers.
+ * `isFormerKnown`: a former version may have accepted some of the keys.
  */
-export function encodeBatch(batch: readonly Waiting[]): AppendCall {
+export function encodeBatch(batch: readonly Waiting[], isFormerKnown = false): AppendCall {
   const parts = createParts();
   const singles: (string | number)[] = [];
   const single: Waiting[] = [];
@@ -49,8 +50,9 @@ export function encodeBatch(batch: readonly Waiting[]): AppendCall {
     else {
       single.push(item);
       singles.push(
-        part.index, appendix.caller, appendix.limit, appendix.row, '+', appendix.refusal, appendix.idempotencyKey, appendix.digest, appendix.isComplete ? '1' : '0',
-        appendix.responseId, appendix.seen === null ? '' : appendix.seen, appendix.reply, appendix.state,
+        part.index, appendix.caller, appendix.limit, appendix.row, '+', appendix.refusal, appendix.keyHash, appendix.digest, appendix.isComplete ? '1' : '0',
+        appendix.responseId, appendix.seen === null ? '' : appendix.seen, momentText(appendix.submittedAtMs), appendix.state, appendix.idHash, appendix.isLookedUp ? '1' : '0', appendix.records,
+        isFormerKnown ? appendix.idempotencyKey : '',
       );
     }
   }
@@ -66,7 +68,17 @@ export function encodeBatch(batch: readonly Waiting[]): AppendCall {
   return { fields, settle: (results, tell) => settleAll({ groups, singles: single }, results, tell) };
 }
 
-const isPlain = (item: Appendix): boolean => item.refusal === '' && item.idempotencyKey === '' && item.isComplete && item.seen === null && item.state === '';
+/** A moment as the scripts keep it: Unix milliseconds to base 36, 8 digits from 1972 to 2059. */
+export const momentText = (ms: number): string => ms.toString(36).padStart(8, '0');
+
+/** The reverse. */
+export const momentOf = (text: string): number => Number.parseInt(text, 36);
+
+/** Rows of so many characters are counted by their bytes too: see `append.lua`. */
+const largeRow = 16_384 / 3;
+
+const isPlain = (item: Appendix): boolean =>
+  item.refusal === '' && item.keyHash === '' && item.isComplete && item.seen === null && item.state === '' && item.row.length < largeRow;
 
 /** The surveys of a batch. Two revisions of one may meet while it is being changed: each is looked at by itself. */
 function createParts() {

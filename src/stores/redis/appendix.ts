@@ -8,25 +8,35 @@ export interface Appendix {
   limit: number;
   /** A refusal that was found before; the script still counts the limit and looks for a replay. */
   refusal: string;
+  /** The idempotency key as the client sent it; '' = none. */
   idempotencyKey: string;
+  /** The same as it is remembered: see idempotency.ts. */
+  keyHash: string;
+  /** Of the body, 12 characters; '' where no repeat can be recognised. */
   digest: string;
   isComplete: boolean;
   responseId: string;
+  /** The response's id as it is remembered, where the client made it; '' = it did not, or the response goes on. */
+  idHash: string;
   /** How many versions of the response the caller has seen; null: a new id of our own whose state nobody will ask for. */
   seen: number | null;
+  submittedAtMs: number;
+  /** The response store knows no record of the key and the id. */
+  isLookedUp: boolean;
   row: string;
-  reply: string;
   state: string;
+  /** Idempotency records for the response store, a line each; '' = none. */
+  records: string;
 }
 
 export type AppendCode =
-  | 'ACCEPTED' | 'FILLED' | 'REPLAY' | 'MISMATCH' | 'LIMITED' | 'STALE' | 'REFUSED' | 'QUOTA' | 'CHANGED' | 'COMPLETE' | 'UNKNOWN' | 'HELD' | 'NEWER';
+  | 'ACCEPTED' | 'FILLED' | 'REPLAY' | 'MISMATCH' | 'LIMITED' | 'STALE' | 'REFUSED' | 'QUOTA' | 'CHANGED' | 'COMPLETE' | 'UNKNOWN' | 'HELD' | 'NEWER' | 'LOOKUP' | 'FULL';
 
 export interface AppendResult {
   code: AppendCode;
   /** −1 where nothing was counted. */
   remaining: number;
   resetMs: number;
-  /** REPLAY: the first reply; REFUSED: the refusal. */
+  /** REPLAY: whether the response was complete and when it was submitted, as in `1 mwsgqb0z` (see `momentOf`); a former version's reply begins with a brace. REFUSED: the refusal. */
   text: string;
 }

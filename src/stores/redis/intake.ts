@@ -5,9 +5,10 @@ import { assetPath } from '../../assets.ts';
 import { Problem, unavailable } from '../../errors.ts';
 import { isOwnResponseId } from '../../ids.ts';
 import type { Metrics } from '../../metrics.ts';
-import { encodeBatch, type AppendCall, type Waiting } from './append-call.ts';
+import { encodeBatch, momentOf, momentText, type AppendCall, type Waiting } from './append-call.ts';
 import type { AppendCode, Appendix, AppendResult } from './appendix.ts';
-import { answersKey, formerResponseKey, responseKey, surveyKey, type Shard, type Shards } from './shards.ts';
+import type { Pressure } from './pressure.ts';
+import { answersKey, responseKey, surveyKey, type Shard, type Shards } from './shards.ts';
 
 /** A response's state in the intake, as a later submission needs it. */
 export interface ResponseState {
@@ -57,9 +58,15 @@ export interface IntakeDeps {
   redis: Redis;
   shards: Shards;
   metrics: Pick<Metrics, 'committed' | 'submitted'>;
-  /** Whether there is memory for more than must be held. */
-  hasRoom?(): boolean;
+  room?: IntakeMemory;
+  /** Whether a former version may have accepted idempotency keys that are still remembered. */
+  isFormerKnown?(): boolean;
 }
+
+/** How much memory there is. */
+export type IntakeMemory = Pick<Pressure, 'hasRoom' | 'pendingAtMost' | 'portionBytes'>;
+
+const roomy: IntakeMemory = { hasRoom: () => true, pendingAtMost: () => undefined, portionBytes: () => 16 * 1024 * 1024 };
 
 /** A survey that is held back. */
 export interface Hold {
@@ -83,7 +90,7 @@ const script = (name: string): string => readFileSync(assetPath(`src/stores/redi
  * answers (`appendfsync always`), so the cost of a sync is shared. A failure of any kind is SERVICE_UNAVAILABLE: the submission may or
  * may not be stored, and a repeat with the same key finds out.
  */
-export function createIntake({ redis: plain, shards, metrics, hasRoom = () => true }: IntakeDeps) {
+export function createIntake({ redis: plain, shards, metrics, room = roomy, isFormerKnown = () => false }: IntakeDeps) {
   const redis = plain as IntakeRedis;
   redis.defineCommand('appendBatch', { numberOfKeys: 1, lua: script('append') });
   redis.defineCommand('announceSurvey', { numberOfKeys: 1, lua: script('announce') });
@@ -92,7 +99,7 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
   redis.defineCommand('removeResponse', { numberOfKeys: 1, lua: script('remove') });
   const announce = async ({ surveyId, revision, quota, codePositions, total, completed }: SurveyFacts, overruled: number | ''): Promise<boolean> =>
     (await guarded(redis.announceSurvey(surveyKey(shards.of(surveyId), surveyId), revision, quota ?? '', codePositions, total, completed, overruled))) === 1;
-  const lanes = shards.all.map((shard) => createLane(redis, shard, { metrics, hasRoom }));
+  const lanes = shards.all.map((shard) => createLane(redis, shard, { metrics, room, isFormerKnown }));
   return {
     append: (appendix: Appendix): Promise<AppendResult> => {
       const lane = lanes[shards.of(appendix.surveyId).index];
@@ -101,10 +108,7 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
     },
 
     /** The state of a response that may be continued. */
-    state: async (surveyId: string, responseId: string): Promise<ResponseState | undefined> => {
-      const read = (key: string) => guarded(readState(redis, key, responseId));
-      return (await read(responseKey(responseId))) ?? read(formerResponseKey(shards.of(surveyId), responseId));
-    },
+    state: (responseId: string): Promise<ResponseState | undefined> => guarded(readState(redis, responseId)),
 
     /** Tells the intake a survey's present revision and quota; older news are ignored. */
     announce: (facts: SurveyFacts): Promise<boolean> => announce(facts, ''),
@@ -154,14 +158,14 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
       const shard = shards.of(surveyId);
       const [deletionKept, idKept] = isOwnResponseId(responseId) ? [deletionSeconds, 0] : [memorySeconds, memorySeconds];
       const moment = [submittedAtMs, new Date(submittedAtMs).toISOString()];
-      const removed = await guarded(redis.removeResponse(shard.stream, shard.prefix, surveyId, responseId, isComplete ? '1' : '0', row, ...moment, deletionKept, idKept));
+      const removed = await guarded(redis.removeResponse(shard.stream, shard.prefix, surveyId, responseId, isComplete ? '1' : '0', row, ...moment, deletionKept, idKept, momentText(submittedAtMs)));
       if (removed < 0) throw ofNewerForm();
       return removed === 1;
     },
 
     /** Forgets what is kept of responses so that they can go on. */
-    forgetResponses: async (surveyId: string, responseIds: readonly string[]): Promise<void> => {
-      const keys = responseIds.flatMap((id) => [responseKey(id), answersKey(id), formerResponseKey(shards.of(surveyId), id)]);
+    forgetResponses: async (responseIds: readonly string[]): Promise<void> => {
+      const keys = responseIds.flatMap((id) => [responseKey(id), answersKey(id)]);
       for (let from = 0; from < keys.length; from += keysAtOnce) await guarded(redis.unlink(...keys.slice(from, from + keysAtOnce)));
     },
 
@@ -182,18 +186,18 @@ export function createIntake({ redis: plain, shards, metrics, hasRoom = () => tr
 export type Intake = ReturnType<typeof createIntake>;
 
 /** The fields and the answers as they were at one moment: others may be continuing the response. */
-async function readState(redis: Redis, key: string, responseId: string): Promise<ResponseState | undefined> {
-  const results = (await redis.multi().hmget(key, 'n', 'done', 'survey', 'reply', 'data', 'v').get(answersKey(responseId)).exec()) ?? [];
+async function readState(redis: Redis, responseId: string): Promise<ResponseState | undefined> {
+  const results = (await redis.multi().hmget(responseKey(responseId), 'n', 'done', 'survey', 'reply', 'data', 'v', 'at').get(answersKey(responseId)).exec()) ?? [];
   const failed = results.find(([error]) => error)?.[0];
   if (failed) throw failed;
   const [fields, answers] = results.map(([, result]) => result) as [(string | null)[], string | null];
-  const [seen, done, survey, reply, former, form] = fields;
+  const [seen, done, survey, reply, former, form, at] = fields;
   if (typeof form === 'string' && form !== '1') throw ofNewerForm();
   if (typeof seen !== 'string') return undefined;
   const isOfThisVersion = answers?.startsWith(`${seen}:`) ?? false;
   return {
-    seen: Number(seen), isDone: done === '1', surveyId: survey ?? '', submittedAtMs: Date.parse(/"submittedAt":"([^"]*)"/.exec(reply ?? '')?.[1] ?? ''),
-    // Answers lay among the fields before.
+    seen: Number(seen), isDone: done === '1', surveyId: survey ?? '', submittedAtMs: at ? momentOf(at) : Date.parse(/"submittedAt":"([^"]*)"/.exec(reply ?? '')?.[1] ?? ''),
+    // A former version kept the answers among the fields.
     data: former || (isOfThisVersion ? (answers?.slice(seen.length + 1) ?? '') : ''),
   };
 }
@@ -221,7 +225,7 @@ function fitting(waiting: readonly Waiting[]): number {
 }
 
 /** One shard's queue: while a batch is on its way, later submissions gather for the next. */
-function createLane(redis: IntakeRedis, shard: Shard, { metrics, hasRoom }: Required<Pick<IntakeDeps, 'metrics' | 'hasRoom'>>) {
+function createLane(redis: IntakeRedis, shard: Shard, { metrics, room, isFormerKnown }: Required<Pick<IntakeDeps, 'metrics' | 'room' | 'isFormerKnown'>>) {
   const waiting: Waiting[] = [];
   let isBusy = false;
   let isScheduled = false;
@@ -240,7 +244,7 @@ function createLane(redis: IntakeRedis, shard: Shard, { metrics, hasRoom }: Requ
 
   // After these a submission is tried again: only what it meets at last counts.
   const tell = (code: AppendCode, count: number) => {
-    if (count > 0 && code !== 'STALE' && code !== 'HELD' && code !== 'UNKNOWN' && code !== 'CHANGED') metrics.submitted(code, count);
+    if (count > 0 && code !== 'STALE' && code !== 'HELD' && code !== 'UNKNOWN' && code !== 'CHANGED' && code !== 'LOOKUP') metrics.submitted(code, count);
   };
 
   const refuse = (items: readonly Waiting[], error: unknown) => {
@@ -253,8 +257,11 @@ function createLane(redis: IntakeRedis, shard: Shard, { metrics, hasRoom }: Requ
     let call: AppendCall;
     let results: string[];
     try {
-      call = encodeBatch(batch);
-      results = await redis.appendBatch(shard.stream, shard.prefix, limitWindowMs, memorySeconds, hasRoom() ? answersSeconds.usual : answersSeconds.whenFull, ...call.fields);
+      call = encodeBatch(batch, isFormerKnown());
+      const answersTtl = room.hasRoom() ? answersSeconds.usual : answersSeconds.whenFull;
+      results = await redis.appendBatch(
+        shard.stream, shard.prefix, limitWindowMs, memorySeconds, answersTtl, Math.floor(room.pendingAtMost() ?? -1), Math.floor(room.portionBytes()), ...call.fields,
+      );
     } catch (error) {
       // Those who waited for this batch have waited as long as it took to fail, and the next would fail too.
       refuse([...batch, ...waiting.splice(0)], error);

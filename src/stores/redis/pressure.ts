@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { unavailable, type Problem } from '../../errors.ts';
+import type { Shards } from './shards.ts';
 
 export interface Pressure {
   /** A refusal while the intake is too full to take more; undefined while there is room. */
@@ -10,36 +11,79 @@ export interface Pressure {
   surplusBytes(): number;
   /** So much has been given back since the server was last asked. */
   freed(bytes: number): void;
+  /** Bytes that one survey may have waiting for the response store; undefined while the intake has room for more than a few. */
+  pendingAtMost(): number | undefined;
+  /** A small part of the memory: what one caller may send in large rows a minute, and what a generation of idempotency records takes. */
+  portionBytes(): number;
   stop(): void;
+}
+
+/** What takes the intake's memory, in bytes. */
+export interface IntakeUse {
+  /** Responses that the response store does not have yet. */
+  waiting: number;
+  /** Idempotency records and open responses. */
+  remembered: number;
+  /** Stored responses that live streams may ask for, and the rest. */
+  other: number;
+}
+
+export interface PressureOptions {
+  shards: Shards;
+  tell(share: number, use: IntakeUse): void;
 }
 
 const watchMs = 500;
 /** Past this share submissions are refused: what is accepted must still find room for its bookkeeping. */
 const hardMark = 0.8;
+/** Past this share a survey that has more than its part of the memory waiting is refused, so that the others find room. */
+const crowdedMark = 0.6;
+const surveyPart = 0.25;
 /** Up to this share, what is stored already is kept for those who may ask for it again. */
 const roomyMark = 0.5;
+const portions = 64;
+/** A server without a bound of its own: what its responses may take at most before they are large. */
+const boundless = 1024 * 1024 * 1024;
+/** Of a key in the sets that remember its use. */
+const seenKeyBytes = 5;
 
-/** Watches how full the intake's Redis is, and tells it each time. */
-export function watchPressure(redis: Redis, tell: (share: number) => void): Pressure {
+/** Watches how full the intake's Redis is and with what, and tells it each time. */
+export function watchPressure(redis: Redis, { shards, tell }: PressureOptions): Pressure {
   // 0 where the server has no bound.
-  let share = 0;
-  let surplus = 0;
+  let [share, surplus, bound] = [0, 0, 0];
+  let use: IntakeUse = { waiting: 0, remembered: 0, other: 0 };
   const look = async () => {
     const text = await redis.info('memory');
     const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1] ?? 0);
-    const bound = figure('maxmemory');
-    share = bound === 0 ? 0 : figure('used_memory') / bound;
-    surplus = bound === 0 ? 0 : Math.max(0, figure('used_memory') - bound * roomyMark);
-    tell(share);
+    const used = figure('used_memory');
+    bound = figure('maxmemory');
+    share = bound === 0 ? 0 : used / bound;
+    surplus = bound === 0 ? 0 : Math.max(0, used - bound * roomyMark);
+    use = await useOf(redis, shards, used);
+    tell(share, use);
   };
   const timer = setInterval(() => void look().catch(() => undefined), watchMs);
   timer.unref();
   void look().catch(() => undefined);
   return {
-    refusal: () => (share > hardMark ? unavailable('The intake is full for the moment', 1 + Math.floor(Math.random() * 10)) : undefined),
+    refusal: () => (share > hardMark ? unavailable(`The intake is full: ${wordsFor(use)}`, 1 + Math.floor(Math.random() * 10)) : undefined),
     hasRoom: () => share < roomyMark,
     surplusBytes: () => surplus,
     freed: (bytes) => void (surplus -= bytes),
+    pendingAtMost: () => (share > crowdedMark ? bound * surveyPart : undefined),
+    portionBytes: () => (bound === 0 ? boundless : bound) / portions,
     stop: () => clearInterval(timer),
   };
+}
+
+async function useOf(redis: Redis, { all }: Shards, used: number): Promise<IntakeUse> {
+  const [pending, generations, seen] = await Promise.all([redis.mget(all.map(({ prefix }) => `${prefix}pending`)), redis.hvals('idem:generations'), redis.hvals('idem:seen')]);
+  const sum = (texts: readonly (string | null)[]) => texts.reduce((total, text) => total + Math.max(0, Number(text ?? 0)), 0);
+  const [waiting, remembered] = [sum(pending), sum(generations) + sum(seen) * seenKeyBytes];
+  return { waiting, remembered, other: Math.max(0, used - waiting - remembered) };
+}
+
+function wordsFor({ waiting, remembered }: IntakeUse): string {
+  const mebibytes = (bytes: number) => `${Math.round(bytes / 1_048_576)} MiB`;
+  return `${mebibytes(waiting)} of responses wait for the response store, ${mebibytes(remembered)} are idempotency records`;
 }

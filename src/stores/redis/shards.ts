@@ -27,5 +27,3 @@ export const storedMarkKey = (shard: Shard, surveyId: string): string => `${shar
 export const responseKey = (responseId: string): string => `response:${responseId}`;
 /** What was saved of an open response, with the version that it is: `2:{…}`. */
 export const answersKey = (responseId: string): string => `answers:${responseId}`;
-/** Where the state of responses lay while every shard had a name space of its own; the scripts move what they find there. */
-export const formerResponseKey = (shard: Shard, responseId: string): string => `${shard.prefix}response:${responseId}`;

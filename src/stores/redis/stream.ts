@@ -13,10 +13,14 @@ export interface StreamEntry {
   codeColumns: number;
   /** Surveys that its rows belong to. */
   surveyIds: readonly string[];
+  /** Bytes of each survey's rows, in the order of `surveyIds`. */
+  sizes: readonly number[];
   /** Surveys whose quota was filled by it. */
   filled: readonly string[];
   /** JSONCompactEachRow lines, joined by line feeds. */
   rows: Buffer;
+  /** Idempotency records, JSONCompactEachRow lines joined by line feeds; empty where there are none. */
+  records: Buffer;
 }
 
 /** An entry that this version cannot read as a whole: a newer one has written it, and can. */
@@ -83,7 +87,12 @@ export function createStream(plain: Redis) {
     handedOn: async (shard: Shard): Promise<string> => (await redis.get(`${shard.prefix}handed-on`)) ?? acknowledged(shard),
     /** Marks the surveys of a batch that can be read from now on, so that what was counted before is not taken for what there is. */
     stored: (owner: Ownership, to: string, surveyIds: readonly string[]): Promise<boolean> => settle(owner, 'stored', to, surveyIds.join(',')),
-    acknowledge: (owner: Ownership, to: string, entries: number): Promise<boolean> => settle(owner, 'acknowledge', to, String(entries)),
+    /** All entries up to and with these are in the response store. */
+    acknowledge: (owner: Ownership, entries: readonly Pick<StreamEntry, 'id' | 'surveyIds' | 'sizes'>[]): Promise<boolean> => {
+      const bySurvey = bytesBySurvey(entries);
+      const sum = [...bySurvey.values()].reduce((bytes, more) => bytes + more, 0);
+      return settle(owner, 'acknowledge', entries.at(-1)?.id ?? '0-0', String(entries.length), String(sum), ...[...bySurvey].flatMap(([surveyId, bytes]) => [surveyId, String(bytes)]));
+    },
     noteHandedOn: (owner: Ownership, to: string): Promise<boolean> => settle(owner, 'handed on', to),
     bury: (owner: Ownership, reason: string, rows: Buffer): Promise<boolean> => settle(owner, 'bury', reason, rows),
     release: (owner: Ownership): Promise<boolean> => settle(owner, 'release'),
@@ -140,6 +149,8 @@ const letterOf = ([id, reason, form, rows]: readonly (Buffer | undefined)[]): De
   id: String(id), reason: String(reason), rows: rows ?? Buffer.alloc(0), isKnown: formats.has(form?.toString() || undefined),
 });
 
+const nothing = Buffer.alloc(0);
+
 const listOf = (field: Buffer | undefined): string[] => (field && field.length > 0 ? field.toString().split(',') : []);
 
 /** Versions of the format that are known. Fields may be added without a new one; entries that mean something else must bear it as `v`. */
@@ -150,7 +161,16 @@ function readEntry(item: unknown): StreamEntry {
   const [count, codeColumns] = [wholeOf(fields.get('n')), wholeOf(fields.get('codes'))];
   const rows = fields.get('rows');
   if (!formats.has(fields.get('v')?.toString()) || count === undefined || codeColumns === undefined || !rows) throw new UnknownEntry(id);
-  return { id, count, codeColumns, surveyIds: listOf(fields.get('surveys')), filled: listOf(fields.get('filled')), rows };
+  return {
+    id, count, codeColumns, surveyIds: listOf(fields.get('surveys')), sizes: listOf(fields.get('sizes')).map(Number), filled: listOf(fields.get('filled')), rows,
+    records: fields.get('records') ?? nothing,
+  };
+}
+
+function bytesBySurvey(entries: readonly Pick<StreamEntry, 'surveyIds' | 'sizes'>[]): Map<string, number> {
+  const bytes = new Map<string, number>();
+  for (const { surveyIds, sizes } of entries) for (const [index, surveyId] of surveyIds.entries()) bytes.set(surveyId, (bytes.get(surveyId) ?? 0) + (sizes[index] ?? 0));
+  return bytes;
 }
 
 function wholeOf(field: Buffer | undefined): number | undefined {

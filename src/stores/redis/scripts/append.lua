@@ -1,16 +1,23 @@
 -- Takes all submissions of one tick for one shard: limit, idempotency, state, quota and the stream entry, all or nothing each.
--- KEYS[1] the shard's stream. ARGV: prefix, window of the limit in ms, seconds to remember keys and responses, seconds to keep the answers of open ones,
+-- KEYS[1] the shard's stream. ARGV: prefix, window of the limit in ms, seconds to remember responses, seconds to keep the answers of open ones,
+--   bytes that a survey may have waiting for the response store (-1: any number), bytes that a caller may send in large rows in a window,
 --   number of surveys, (survey id, expected revision) each, then
 --   either a group of whole responses under new ids from one caller, of which nothing need be remembered, five fields:
 --   1 survey index (from 1) · 2 caller to count the limit under ('' = already counted) · 3 limit · 4 rows, a line each · 5 how many
---   or a submission by itself, thirteen fields: the first four as above with one row, then
---   5 '+' · 6 refusal ('' = none) · 7 idempotency key ('' = none) · 8 digest of the body · 9 isComplete '1'/'0'
---   10 response id · 11 versions seen ('' = a new id of our own that keeps no state) · 12 reply · 13 state to keep for resuming ('' = none)
+--   or a submission by itself, seventeen fields: the first four as above with one row, then
+--   5 '+' · 6 refusal ('' = none) · 7 idempotency key, hashed ('' = none) · 8 digest of the body · 9 isComplete '1'/'0' · 10 response id
+--   11 versions seen ('' = a new id of our own that keeps no state) · 12 submitted at, in ms, to base 36 (8 digits) · 13 state to keep for resuming ('' = none)
+--   14 the response id, hashed, where a client made it ('' = none) · 15 '1' when the response store was asked and knows no record of either
+--   16 idempotency records for the response store, a line each ('' = none)
+--   17 the idempotency key itself, while a former version may have kept it ('' = no more)
 -- Returns for each group 'ms-until-the-window-ends counted passed accepted code isFilled': of its submissions, in order, those past
 --   `passed` are over the limit, the first `accepted` are accepted (the last of them fills the quota if isFilled), `code` is for those between;
 --   for each single 'code remaining ms-until-the-window-ends text'.
 local prefix, windowMs, memoryTtl, answersTtl = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local ACCEPTED, FILLED, REPLAY, MISMATCH, LIMITED, STALE, REFUSED, QUOTA, CHANGED, COMPLETE, UNKNOWN, HELD, NEWER = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
+local pendingAtMost, largeBytesAtMost = tonumber(ARGV[5]), tonumber(ARGV[6])
+if pendingAtMost < 0 then pendingAtMost = nil end
+local ACCEPTED, FILLED, REPLAY, MISMATCH, LIMITED, STALE, REFUSED, QUOTA, CHANGED, COMPLETE, UNKNOWN, HELD, NEWER, LOOKUP, FULL = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
+local largeRow = 16384
 
 -- While a survey is held back nothing is accepted: somebody makes sure that nobody answers what he is about to change.
 local function isHeld(untilMs)
@@ -19,19 +26,19 @@ local function isHeld(untilMs)
   return tonumber(untilMs) > now[1] * 1000 + now[2] / 1000
 end
 
-local surveys, at = {}, 6
-for i = 1, tonumber(ARGV[5]) do
+local surveys, at = {}, 8
+for i = 1, tonumber(ARGV[7]) do
   local key = prefix .. 'survey:' .. ARGV[at]
-  local found = redis.call('HMGET', key, 'rev', 'quota', 'total', 'completed', 'filled', 'codes', 'held')
+  local found = redis.call('HMGET', key, 'rev', 'quota', 'total', 'completed', 'filled', 'codes', 'held', 'pending')
   surveys[i] = {
     id = ARGV[at], key = key, isKnown = found[1], isCurrent = found[1] == ARGV[at + 1], isHeld = isHeld(found[7]), quota = tonumber(found[2] or ''),
-    total = tonumber(found[3] or 0), completed = tonumber(found[4] or 0), isFilled = found[5] == '1', newRows = 0, newTotal = 0, newCompleted = 0,
-    codes = tonumber(found[6] or 0),
+    total = tonumber(found[3] or 0), completed = tonumber(found[4] or 0), isFilled = found[5] == '1', newRows = 0, newTotal = 0, newCompleted = 0, newBytes = 0,
+    codes = tonumber(found[6] or 0), isCrowding = pendingAtMost ~= nil and tonumber(found[8] or 0) > pendingAtMost,
   }
   at = at + 2
 end
 
-local rows, rowCount, fillings, results, codes = {}, 0, {}, {}, 0
+local rows, rowCount, fillings, results, codes, records = {}, 0, {}, {}, 0, {}
 
 local function fill(survey)
   survey.isFilled = true
@@ -51,10 +58,26 @@ local function countLimit(survey, caller, n)
   return count, redis.call('PTTL', name)
 end
 
+-- Large rows count for their bytes too, over all surveys of the shard. Gives whether the caller has sent too many, and the window's end.
+local function countLarge(caller, bytes)
+  if caller == '' or bytes < largeRow then return false, 0 end
+  local name = prefix .. 'bytes:' .. caller
+  local sum = redis.call('INCRBY', name, bytes)
+  if sum == bytes then redis.call('PEXPIRE', name, windowMs) end
+  return sum > largeBytesAtMost, redis.call('PTTL', name)
+end
+
 local function firstLines(text, n)
   local at = 0
   for _ = 1, n do at = string.find(text, '\n', at + 1, true) end
   return string.sub(text, 1, at - 1)
+end
+
+local function add(survey, text, n)
+  rows[#rows + 1] = text
+  rowCount = rowCount + n
+  survey.newRows, survey.newBytes = survey.newRows + n, survey.newBytes + #text
+  if survey.codes > codes then codes = survey.codes end
 end
 
 local function acceptGroup(survey, passed, n, i)
@@ -62,13 +85,12 @@ local function acceptGroup(survey, passed, n, i)
   if not survey.isCurrent then return 0, STALE, 0 end
   if survey.isHeld then return 0, HELD, 0 end
   if survey.isFilled then return 0, QUOTA, 0 end
+  if survey.isCrowding then return 0, FULL, 0 end
   local seats = survey.quota and math.max(0, survey.quota - survey.completed - survey.newCompleted)
   local accepted = seats and math.min(passed, seats) or passed
   if accepted > 0 then
-    survey.newRows, survey.newTotal, survey.newCompleted = survey.newRows + accepted, survey.newTotal + accepted, survey.newCompleted + accepted
-    rows[#rows + 1] = accepted == n and ARGV[i + 3] or firstLines(ARGV[i + 3], accepted)
-    rowCount = rowCount + accepted
-    if survey.codes > codes then codes = survey.codes end
+    survey.newTotal, survey.newCompleted = survey.newTotal + accepted, survey.newCompleted + accepted
+    add(survey, accepted == n and ARGV[i + 3] or firstLines(ARGV[i + 3], accepted), accepted)
   end
   local isFilled = passed > 0 and accepted == seats
   if isFilled then fill(survey) end
@@ -83,28 +105,83 @@ local function takeGroup(survey, i)
   return left .. ' ' .. count .. ' ' .. passed .. ' ' .. accepted .. ' ' .. code .. ' ' .. isFilled
 end
 
--- States lay in a name space of the shard's own before.
-local function moveFormer(stateName)
-  local former = prefix .. stateName
-  if redis.call('EXISTS', former) == 1 then redis.call('RENAMENX', former, stateName) end
+-- Idempotency records. What was accepted lately is kept as a record of 48 bytes, in hashes small enough for Redis to keep each in one piece, by
+-- generation: a generation goes once the response store has all of it. That a key was used is remembered for two days and more in sets of
+-- integers, four bytes a key: by day, and in as many sets as keep each small. A key that is in no set is new; of one that is in a set and has no
+-- record any more, the response store is asked.
+local recentBuckets, seenBuckets, keysABucket, lastLevel, daySeconds, seenDays = 2048, 256, 200, 6, 86400, 3
+local idempotency
+
+local function openIdempotency()
+  if idempotency then return idempotency end
+  local day = math.floor(tonumber(redis.call('TIME')[1]) / daySeconds)
+  local counts = redis.call('HMGET', 'idem:seen', day, day - 1, day - 2)
+  local days = {}
+  for i = 1, seenDays do
+    local count, level = tonumber(counts[i] or 0), 0
+    while level < lastLevel and count >= seenBuckets * keysABucket * 4 ^ level do level = level + 1 end
+    days[i] = { day = day + 1 - i, level = level, isEmpty = count == 0 }
+  end
+  idempotency = { generation = tonumber(redis.call('GET', 'idem:generation') or 0), days = days, newKeys = 0, newBytes = 0 }
+  return idempotency
 end
 
--- What differs from reply to reply, short enough for Redis to keep the fields of a hash in one piece; the rest follows from the response's id.
-local function brief(reply)
-  local varying = string.match(reply, '"isComplete":%a+,"submittedAt":"[^"]*"')
-  return varying and '{' .. varying .. '}' or reply
+-- A key is 24 hexadecimal digits: 8 choose the places, 16 are the name within them.
+local function recentName(generation, key) return 'idem:recent:' .. generation .. ':' .. tonumber(string.sub(key, 1, 8), 16) % recentBuckets end
+local function seenName(day, level, key) return 'idem:seen:' .. day .. ':' .. level .. ':' .. tonumber(string.sub(key, 1, 8), 16) % (seenBuckets * 4 ^ level) end
+local function seenNumber(key) return string.format('%.0f', tonumber(string.sub(key, 9, 16), 16) - 2147483648) end
+
+local function wasSeen(key)
+  local number = seenNumber(key)
+  for i, day in ipairs(openIdempotency().days) do
+    if not day.isEmpty or (i == 1 and idempotency.newKeys > 0) then
+      for level = 0, day.level do
+        if redis.call('SISMEMBER', seenName(day.day, level, key), number) == 1 then return true end
+      end
+    end
+  end
+  return false
 end
 
--- Remembers a response that was accepted. The answers, of which there may be a lot, for as long as the response store may be without them.
+-- What is known of a key: nothing, or the code for whoever sends it again. A record: digest (12), isComplete, submitted at (8), and of a response's id the
+-- end of its survey's.
+local function recall(key, digest, isAsked, surveyEnd)
+  if not wasSeen(key) then return nil end
+  for generation = idempotency.generation, math.max(0, idempotency.generation - tonumber(redis.call('LLEN', 'idem:closed'))), -1 do
+    local record = redis.call('HGET', recentName(generation, key), string.sub(key, 9))
+    if record then
+      if string.sub(record, 1, 12) ~= digest or string.sub(record, 22) ~= surveyEnd then return MISMATCH, '' end
+      return REPLAY, string.sub(record, 13, 13) .. ' ' .. string.sub(record, 14, 21)
+    end
+  end
+  if isAsked then return nil end
+  return LOOKUP, ''
+end
+
+local function note(key, record)
+  local today = openIdempotency().days[1]
+  local seen = seenName(today.day, today.level, key)
+  redis.call('HSET', recentName(idempotency.generation, key), string.sub(key, 9), record)
+  redis.call('SADD', seen, seenNumber(key))
+  redis.call('EXPIRE', seen, seenDays * daySeconds + 3600, 'NX')
+  idempotency.newKeys, idempotency.newBytes = idempotency.newKeys + 1, idempotency.newBytes + 48
+end
+
+-- Remembers an open response, or one that was open before. The answers, of which there may be a lot, for as long as the response store may be without them.
 local function remember(survey, i, kept)
   local stateName, answersName = 'response:' .. ARGV[i + 9], 'answers:' .. ARGV[i + 9]
   local isComplete, n = ARGV[i + 8] == '1', (tonumber(ARGV[i + 10]) or 0) + 1
-  redis.call('HSET', stateName, 'n', n, 'done', isComplete and '1' or '0', 'digest', ARGV[i + 7], 'reply', brief(ARGV[i + 11]), 'survey', survey.id)
-  if kept[1] == '1' then redis.call('HSET', stateName, 'first', kept[3]) end
-  -- Answers lay in the state before.
-  if kept[1] then redis.call('HDEL', stateName, 'data') end
+  local generation = openIdempotency().generation
+  redis.call('HSET', stateName, 'n', n, 'done', isComplete and '1' or '0', 'digest', ARGV[i + 7], 'at', ARGV[i + 11], 'survey', survey.id, 'gen', generation)
+  if kept[1] == '1' then redis.call('HSET', stateName, 'first', string.sub(kept[3], 1, 12)) end
+  -- A former version kept the answers, and a reply, in the state.
+  if kept[1] then redis.call('HDEL', stateName, 'data', 'reply') end
   redis.call('EXPIRE', stateName, memoryTtl)
-  if not isComplete then redis.call('SET', answersName, n .. ':' .. ARGV[i + 12], 'EX', answersTtl)
+  redis.call('RPUSH', 'idem:open:' .. generation, ARGV[i + 9])
+  idempotency.newBytes = idempotency.newBytes + 400
+  if not isComplete then
+    redis.call('SET', answersName, n .. ':' .. ARGV[i + 12], 'EX', answersTtl)
+    idempotency.newBytes = idempotency.newBytes + #ARGV[i + 12] + 100
   elseif n > 1 then redis.call('DEL', answersName) end
 end
 
@@ -117,53 +194,80 @@ local function isRemoved(responseId, row)
   return removed == '1' or not moment or string.find(',' .. removed .. ',', ',' .. moment .. ',', 1, true) ~= nil
 end
 
-local function decide(survey, i)
-  local idempotencyKey, digest, isComplete, responseId, seen = ARGV[i + 6], ARGV[i + 7], ARGV[i + 8] == '1', ARGV[i + 9], ARGV[i + 10]
-  local idempotencyName = idempotencyKey ~= '' and (prefix .. 'idem:' .. survey.id .. ':' .. idempotencyKey)
-  if idempotencyName then
-    local known = redis.call('GET', idempotencyName)
-    if known then
-      -- What a newer version keeps in another form begins so; of a response's state it says so as `v`.
-      if string.byte(known) == 33 then return NEWER, '' end
-      if string.sub(known, 1, #digest) == digest then return REPLAY, string.sub(known, #digest + 1) end
+-- The reply to a repeat: what differs from reply to reply; a former version kept the reply itself.
+local function replyOf(kept, isComplete)
+  if kept[8] then return (isComplete and '1 ' or '0 ') .. kept[8] end
+  return isComplete and kept[4] or (string.gsub(kept[4], '"isComplete":true', '"isComplete":false', 1))
+end
+
+-- What is known of the response that a submission names: nothing, or the code that it meets.
+local function recallResponse(survey, i, kept)
+  local digest, seen = ARGV[i + 7], ARGV[i + 10]
+  if kept[7] and kept[7] ~= '1' then return NEWER, '' end
+  if kept[1] then
+    if kept[5] ~= survey.id then return MISMATCH, '' end
+    if string.sub(kept[3], 1, 12) == digest then return REPLAY, replyOf(kept, kept[2] == '1') end
+    if kept[6] and string.sub(kept[6], 1, 12) == digest then return REPLAY, replyOf(kept, false) end
+    if seen == '0' then
+      -- Its first save may be known to the response store alone.
+      if not kept[6] and tonumber(kept[1]) > 1 and ARGV[i + 14] ~= '1' then return LOOKUP, '' end
       return MISMATCH, ''
     end
+    if kept[2] == '1' then return COMPLETE, '' end
+    if kept[1] ~= seen then return CHANGED, '' end
+    return nil
+  end
+  -- Of what is no longer remembered, the caller has asked the response store; but it may have been deleted since.
+  if seen ~= '0' then
+    if isRemoved(ARGV[i + 9], ARGV[i + 3]) then return CHANGED, '' end
+    return nil
+  end
+  if ARGV[i + 13] ~= '' then return recall(ARGV[i + 13], digest, ARGV[i + 14] == '1', string.sub(survey.id, -8)) end
+end
+
+-- A former version kept a key with the digest (43) and the reply; a newer one that keeps it in another form begins it with an exclamation mark.
+local function recallFormer(survey, key, digest)
+  local known = redis.call('GET', prefix .. 'idem:' .. survey.id .. ':' .. key)
+  if not known then return nil end
+  if string.byte(known) == 33 then return NEWER, '' end
+  if string.sub(known, 1, 12) == digest then return REPLAY, string.sub(known, 44) end
+  return MISMATCH, ''
+end
+
+local function decide(survey, i)
+  local key, digest, isComplete, responseId, seen = ARGV[i + 6], ARGV[i + 7], ARGV[i + 8] == '1', ARGV[i + 9], ARGV[i + 10]
+  if key ~= '' then
+    local code, text = recall(key, digest, ARGV[i + 14] == '1', '')
+    if not code and ARGV[i + 16] ~= '' then code, text = recallFormer(survey, ARGV[i + 16], digest) end
+    if code then return code, text end
   end
   local kept = {}
   if seen ~= '' then
-    local stateName = 'response:' .. responseId
-    moveFormer(stateName)
-    kept = redis.call('HMGET', stateName, 'n', 'done', 'digest', 'reply', 'survey', 'first', 'v')
-    if kept[7] and kept[7] ~= '1' then return NEWER, '' end
-    if kept[1] then
-      if kept[5] ~= survey.id then return MISMATCH, '' end
-      if kept[3] == digest then return REPLAY, kept[4] end
-      if kept[6] == digest then return REPLAY, (string.gsub(kept[4], '"isComplete":true', '"isComplete":false', 1)) end
-      if seen == '0' then return MISMATCH, '' end
-      if kept[2] == '1' then return COMPLETE, '' end
-      if kept[1] ~= seen then return CHANGED, '' end
-    -- Of what is no longer remembered, the caller has asked the response store; but it may have been deleted since.
-    elseif seen ~= '0' and isRemoved(responseId, ARGV[i + 3]) then return CHANGED, '' end
+    kept = redis.call('HMGET', 'response:' .. responseId, 'n', 'done', 'digest', 'reply', 'survey', 'first', 'v', 'at')
+    local code, text = recallResponse(survey, i, kept)
+    if code then return code, text end
   end
   if not survey.isKnown then return UNKNOWN, '' end
   if not survey.isCurrent then return STALE, '' end
   if survey.isHeld then return HELD, '' end
   if ARGV[i + 5] ~= '' then return REFUSED, ARGV[i + 5] end
   if survey.isFilled then return QUOTA, '' end
+  if survey.isCrowding then return FULL, '' end
   if survey.quota and survey.completed + survey.newCompleted >= survey.quota then
     fill(survey)
     return QUOTA, ''
   end
 
   local isFirst = seen == '' or seen == '0'
-  survey.newRows = survey.newRows + 1
   if isFirst then survey.newTotal = survey.newTotal + 1 end
   if isComplete then survey.newCompleted = survey.newCompleted + 1 end
-  rows[#rows + 1] = ARGV[i + 3]
-  rowCount = rowCount + 1
-  if survey.codes > codes then codes = survey.codes end
-  if idempotencyName then redis.call('SET', idempotencyName, digest .. ARGV[i + 11], 'EX', memoryTtl) end
-  if seen ~= '' or ARGV[i + 12] ~= '' then remember(survey, i, kept) end
+  add(survey, ARGV[i + 3], 1)
+  local record = digest .. ARGV[i + 8] .. ARGV[i + 11]
+  if key ~= '' then note(key, record) end
+  if ARGV[i + 13] ~= '' then note(ARGV[i + 13], record .. string.sub(survey.id, -8)) end
+  -- Of a response that is complete at once the record says all.
+  if ARGV[i + 12] ~= '' or kept[1] or not isFirst then remember(survey, i, kept) end
+  if ARGV[i + 15] ~= '' then records[#records + 1] = ARGV[i + 15] end
   if survey.quota and isComplete and survey.completed + survey.newCompleted == survey.quota then
     fill(survey)
     return FILLED, ''
@@ -175,6 +279,8 @@ local function takeSingle(survey, i)
   local count, left = countLimit(survey, ARGV[i + 1], 1)
   local limit = tonumber(ARGV[i + 2])
   if count > limit then return LIMITED .. ' 0 ' .. left .. ' ' end
+  local isTooMuch, bytesLeft = countLarge(ARGV[i + 1], #ARGV[i + 3])
+  if isTooMuch then return LIMITED .. ' 0 ' .. bytesLeft .. ' ' end
   local code, text = decide(survey, i)
   return code .. ' ' .. (count < 0 and -1 or limit - count) .. ' ' .. left .. ' ' .. text
 end
@@ -184,25 +290,37 @@ while i <= #ARGV do
   local survey = surveys[tonumber(ARGV[i])]
   if ARGV[i + 4] == '+' then
     results[#results + 1] = takeSingle(survey, i)
-    i = i + 13
+    i = i + 17
   else
     results[#results + 1] = takeGroup(survey, i)
     i = i + 5
   end
 end
 
-local touched = {}
+local touched, sizes, bytes = {}, {}, 0
 for i = 1, #surveys do
   local survey = surveys[i]
   -- One that goes on with a response and leaves it open counts nowhere, and yet changes what there is.
   if survey.newRows > 0 then
     redis.call('HINCRBY', survey.key, 'total', survey.newTotal)
     redis.call('HINCRBY', survey.key, 'completed', survey.newCompleted)
-    touched[#touched + 1] = survey.id
+    redis.call('HINCRBY', survey.key, 'pending', survey.newBytes)
+    touched[#touched + 1], sizes[#sizes + 1], bytes = survey.id, survey.newBytes, bytes + survey.newBytes
   end
 end
 
+if idempotency and idempotency.newBytes > 0 then
+  redis.call('HINCRBY', 'idem:generations', idempotency.generation, idempotency.newBytes)
+  redis.call('HINCRBY', 'idem:seen', idempotency.days[1].day, idempotency.newKeys)
+end
+
 if rowCount > 0 or #fillings > 0 then
-  redis.call('XADD', KEYS[1], '*', 'n', rowCount, 'codes', codes, 'surveys', table.concat(touched, ','), 'filled', table.concat(fillings, ','), 'rows', table.concat(rows, '\n'))
+  local entry = { 'n', rowCount, 'codes', codes, 'surveys', table.concat(touched, ','), 'sizes', table.concat(sizes, ','), 'filled', table.concat(fillings, ','), 'rows', table.concat(rows, '\n') }
+  if #records > 0 then
+    entry[#entry + 1] = 'records'
+    entry[#entry + 1] = table.concat(records, '\n')
+  end
+  redis.call('XADD', KEYS[1], '*', unpack(entry))
+  redis.call('INCRBY', prefix .. 'pending', bytes)
 end
 return results

@@ -1,7 +1,7 @@
 -- Writes only a shard's present owner may make. KEYS[1] the owner's key. ARGV: prefix, name, fence, what, …
 --   'bury', reason, rows        : keeps rows that cannot be stored; once, however often it is said
 --   'stored', last id, surveys  : the batch is in the response store; marks its surveys (ids, joined by commas)
---   'acknowledge', id, entries  : all up to this entry is in the response store; so many entries more than before
+--   'acknowledge', id, entries, bytes, then survey id, bytes of each: all up to this entry is in the response store; so much more than before
 --   'handed on', id             : webhooks and quotas have had all up to this entry
 --   'release'                   : gives the shard up
 -- Returns 1, or 0 when another process owns the shard by now.
@@ -21,7 +21,15 @@ elseif what == 'acknowledge' then
   -- An intake of a former version has handed on what it had acknowledged.
   redis.call('SETNX', prefix .. 'handed-on', redis.call('GET', prefix .. 'acked') or '0-0')
   -- Sent again after a broken connection it counts once.
-  if redis.call('SET', prefix .. 'acked', ARGV[5], 'GET') ~= ARGV[5] then redis.call('INCRBY', prefix .. 'acked-entries', ARGV[6]) end
+  if redis.call('SET', prefix .. 'acked', ARGV[5], 'GET') ~= ARGV[5] then
+    redis.call('INCRBY', prefix .. 'acked-entries', ARGV[6])
+    redis.call('DECRBY', prefix .. 'pending', ARGV[7])
+    for i = 8, #ARGV, 2 do
+      local survey = prefix .. 'survey:' .. ARGV[i]
+      -- One that was deleted, or forgotten, meanwhile has nothing waiting.
+      if redis.call('HEXISTS', survey, 'pending') == 1 then redis.call('HINCRBY', survey, 'pending', -tonumber(ARGV[i + 1])) end
+    end
+  end
 elseif what == 'handed on' then
   redis.call('SET', prefix .. 'handed-on', ARGV[5])
 elseif what == 'release' then

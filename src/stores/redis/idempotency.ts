@@ -1,0 +1,55 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+import { assetPath } from '../../assets.ts';
+import type { Shards } from './shards.ts';
+
+/** Hexadecimal digits of a hash by which a key is remembered: 8 choose where, 16 are its name there. */
+const hashDigits = 24;
+
+/** An idempotency key as the intake and the response store remember it: of one survey. */
+export const hashOfKey = (surveyId: string, key: string): string => hash('sha256', `key ${surveyId} ${key}`).slice(0, hashDigits);
+
+/** The id of a response, which is of all surveys. */
+export const hashOfResponseId = (responseId: string): string => hash('sha256', `response ${responseId}`).slice(0, hashDigits);
+
+export interface GenerationRules {
+  /** Of records and open responses. */
+  bytesAtMost: number;
+  /** Whether the intake wants the memory. */
+  isWanted: boolean;
+}
+
+const openMs = 10 * 60_000;
+/** An hour of closed generations stays at hand while there is room. */
+const keptClosed = 6;
+/** However much the memory is wanted: what goes on with a response has read what was saved of it before. */
+const leastAgeMs = 15_000;
+
+type GenerationsRedis = Redis & { turnGenerations(...args: (string | number)[]): Promise<string> };
+
+/** Keeps what the intake remembers of accepted submissions small: what the response store has too goes after an hour, or as soon as the memory is wanted. */
+export function createIdempotencyGenerations(plain: Redis, { all }: Pick<Shards, 'all'>) {
+  const redis = plain as GenerationsRedis;
+  redis.defineCommand('turnGenerations', { numberOfKeys: all.length, lua: readFileSync(assetPath('src/stores/redis/scripts/generations.lua'), 'utf8') });
+  return {
+    /** Closes and drops what may be closed and dropped. True: there is more to drop at once. */
+    turn: async ({ bytesAtMost, isWanted }: GenerationRules): Promise<boolean> =>
+      (await redis.turnGenerations(
+        ...all.map(({ stream }) => stream), Math.floor(bytesAtMost), openMs, keptClosed, isWanted ? '1' : '0', leastAgeMs, ...all.map(({ prefix }) => prefix),
+      )) === '1',
+  };
+}
+
+export type IdempotencyGenerations = ReturnType<typeof createIdempotencyGenerations>;
+
+/** How long a former version kept keys in a form of its own. */
+const formerKeysMs = 48 * 3_600_000;
+
+/** Whether a former version may have accepted keys that are still to be recognised: within two days of the first start of this one on its intake. */
+export async function whileFormerKeysLast(redis: Redis, now: () => number = Date.now): Promise<() => boolean> {
+  const isUpdated = (await redis.exists('intake:shards')) === 1;
+  await redis.setnx('idem:since', isUpdated ? now() : 0);
+  const since = Number(await redis.get('idem:since'));
+  return () => now() < since + formerKeysMs;
+}

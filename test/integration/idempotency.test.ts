@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Redis } from 'ioredis';
+import { momentText } from '../../src/stores/redis/append-call.ts';
+import { newId, newResponseId } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { createIdempotencyGenerations, hashOfKey, hashOfResponseId, whileFormerKeysLast } from '../../src/stores/redis/idempotency.ts';
+import { createIntake, type Intake } from '../../src/stores/redis/intake.ts';
+import { answersKey, createShards, responseKey } from '../../src/stores/redis/shards.ts';
+import { createStream, type Stream } from '../../src/stores/redis/stream.ts';
+import { findRedis } from '../../src/stores/embedded/redis-binary.ts';
+import { startRedis } from '../../src/stores/embedded/redis.ts';
+import { createPorts } from '../../src/stores/embedded/host/ports.ts';
+import { temporaryDataDir } from '../support/data-dir.ts';
+import { announced, appendix, quiet, submittedAt } from '../support/intake.ts';
+
+const log = createLog('silent');
+const noPressure = { bytesAtMost: 1e9, isWanted: false };
+const wanted = { bytesAtMost: 1e9, isWanted: true };
+
+/** On a server of its own: generations and days are those of a whole intake. */
+describe('what is remembered of accepted submissions', () => {
+  const shards = createShards(2);
+  let server: Awaited<ReturnType<typeof startRedis>>;
+  let redis: Redis;
+  let intake: Intake;
+  let stream: Stream;
+  before(async () => {
+    const dir = temporaryDataDir();
+    server = await startRedis({ name: 'redis', dir, ports: createPorts(), program: findRedis(process.env, dir, log), fsync: 'everysec', maxMemoryBytes: 1024 ** 3, env: process.env, log });
+    redis = new Redis(server.url);
+    intake = createIntake({ redis, shards, metrics: quiet });
+    stream = createStream(redis);
+  });
+  after(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+
+  const generations = () => createIdempotencyGenerations(redis, shards);
+  const memory = async (): Promise<number> => Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
+
+  /** As the ingest does when it has stored everything. */
+  async function storeAll(): Promise<void> {
+    for (const shard of shards.all) {
+      const entries = await stream.readAfter(shard, await stream.acknowledged(shard), 100_000);
+      const owner = await stream.lease(shard, 'me', 60_000);
+      assert.ok(owner);
+      if (entries.length > 0) assert.equal(await stream.acknowledge(owner, entries), true);
+      await redis.xtrim(shard.stream, 'MAXLEN', 0);
+    }
+  }
+
+  /** Closes the present generation, and drops it as if it were old. */
+  async function drop(): Promise<void> {
+    await generations().turn(wanted);
+    for (const key of await redis.keys('idem:closed:*')) await redis.hset(key, 'at', 1);
+    while (await generations().turn(wanted));
+  }
+
+  it('is a key for as long as the response store may not have it, and then only that it was used', async () => {
+    const surveyId = await announced(intake);
+    const send = (more: Parameters<typeof appendix>[1] = {}) => intake.append(appendix(surveyId, { key: 'k', digest: 'one', ...more }));
+    assert.equal((await send()).code, 'ACCEPTED');
+    await drop();
+    assert.deepEqual([(await send({ submittedAtMs: submittedAt + 9 })).code, (await send()).text], ['REPLAY', `1 ${momentText(submittedAt)}`], 'nothing is dropped that is not stored');
+    await storeAll();
+    await drop();
+    assert.equal((await send()).code, 'LOOKUP');
+    assert.equal((await send({ key: 'another' })).code, 'ACCEPTED');
+    // The response store knows of no such key: a set of small numbers may take one key for another.
+    assert.equal((await send({ isLookedUp: true })).code, 'ACCEPTED');
+    assert.deepEqual([(await send()).code, (await send({ digest: 'two' })).code], ['REPLAY', 'MISMATCH']);
+  });
+
+  it('is an id that a client made, of whatever survey', async () => {
+    const [surveyId, other] = [await announced(intake), await announced(intake)];
+    const responseId = newId();
+    const send = (id: string, more: Parameters<typeof appendix>[1] = {}) => intake.append(appendix(id, { responseId, seen: 0, digest: 'one', ...more }));
+    assert.equal((await send(surveyId)).code, 'ACCEPTED');
+    assert.equal(await redis.exists(responseKey(responseId)), 0, 'of a response that is complete at once the record says all');
+    assert.deepEqual([(await send(surveyId)).text, (await send(other)).code, (await send(surveyId, { digest: 'two' })).code], [`1 ${momentText(submittedAt)}`, 'MISMATCH', 'MISMATCH']);
+    await storeAll();
+    await drop();
+    assert.deepEqual([(await send(surveyId)).code, (await send(other)).code], ['LOOKUP', 'LOOKUP']);
+  });
+
+  it('is an open response until the response store has it, unless it was saved again since', async () => {
+    const surveyId = await announced(intake);
+    const [kept, dropped] = [newResponseId(), newResponseId()];
+    const save = (responseId: string, seen: number | null, digest: string) => intake.append(appendix(surveyId, { responseId, seen, digest, isComplete: false, state: '{}' }));
+    for (const id of [kept, dropped]) assert.equal((await save(id, null, 'one')).code, 'ACCEPTED');
+    await generations().turn(wanted);
+    assert.equal((await save(kept, 1, 'two')).code, 'ACCEPTED');
+    await storeAll();
+    for (const key of await redis.keys('idem:closed:*')) await redis.hset(key, 'at', 1);
+    // The generation that is open by now is not closed at the same time.
+    while (await generations().turn({ bytesAtMost: 1e9, isWanted: true })) if ((await redis.exists(responseKey(dropped))) === 0) break;
+    assert.deepEqual([await redis.exists(responseKey(dropped), answersKey(dropped)), await redis.exists(responseKey(kept), answersKey(kept))], [0, 2]);
+    assert.equal((await save(dropped, 1, 'two')).code, 'ACCEPTED', 'it goes on with what the response store has');
+  });
+
+  it('says of an open response whose first save it has forgotten that the response store knows it', async () => {
+    const surveyId = await announced(intake);
+    const responseId = newId();
+    const save = (seen: number, digest: string, more: Parameters<typeof appendix>[1] = {}) => intake.append(appendix(surveyId, { responseId, seen, digest, isComplete: false, state: '{}', ...more }));
+    await save(0, 'one');
+    await storeAll();
+    await drop();
+    assert.equal((await save(1, 'two')).code, 'ACCEPTED');
+    assert.deepEqual([(await save(0, 'one')).code, (await save(0, 'two')).code, (await save(0, 'one', { isLookedUp: true })).code], ['LOOKUP', 'REPLAY', 'MISMATCH']);
+  });
+
+  it('stays for a while however much the memory is wanted, as somebody may be going on with a response', async () => {
+    const surveyId = await announced(intake);
+    const responseId = newResponseId();
+    await intake.append(appendix(surveyId, { responseId, digest: 'one', isComplete: false, state: '{}' }));
+    await storeAll();
+    await generations().turn(wanted);
+    await generations().turn(wanted);
+    assert.equal(await redis.exists(responseKey(responseId)), 1);
+    await drop();
+  });
+
+  it('is closed when it is large or old, and kept for an hour while there is room', async () => {
+    const surveyId = await announced(intake);
+    const number = async () => Number(await redis.get('idem:generation'));
+    const before = await number();
+    await intake.append(appendix(surveyId, { key: newId(), digest: 'one' }));
+    await generations().turn(noPressure);
+    assert.equal(await number(), before);
+    await generations().turn({ ...noPressure, bytesAtMost: 40 });
+    assert.equal(await number(), before + 1);
+    await generations().turn({ ...noPressure, bytesAtMost: 40 });
+    assert.equal(await number(), before + 1, 'an empty one is not closed');
+    await storeAll();
+    for (const key of await redis.keys('idem:closed:*')) await redis.hset(key, 'at', 1);
+    assert.equal(await generations().turn(noPressure), false);
+    assert.ok((await redis.llen('idem:closed')) > 0);
+    await drop();
+  });
+
+  it('takes 48 bytes a key at most while it is at hand, and 6 from then on', async () => {
+    const surveyId = await announced(intake);
+    const keys = 200_000;
+    const sentAt = Date.now();
+    await storeAll();
+    await drop();
+    const empty = await memory();
+    for (let from = 0; from < keys; from += 1000) {
+      const results = await Promise.all(Array.from({ length: 1000 }, (_, n) => intake.append(appendix(surveyId, { key: `key ${from + n}`, digest: 'one', responseId: newResponseId(), submittedAtMs: sentAt }))));
+      assert.ok(results.every(({ code }) => code === 'ACCEPTED'));
+      // Generations of the size that an intake of 1 GiB makes of them.
+      if (from % 100_000 === 99_000) await generations().turn({ bytesAtMost: 1, isWanted: false });
+    }
+    await storeAll();
+    const both = await memory();
+    await drop();
+    const seen = await memory();
+    const [recentBytes, seenBytes] = [(both - seen) / keys, (seen - empty) / keys];
+    assert.ok(recentBytes <= 48, `${recentBytes.toFixed(1)} bytes of a record`);
+    assert.ok(seenBytes <= 8, `${seenBytes.toFixed(1)} bytes of a key that was seen`);
+    const again = await Promise.all(Array.from({ length: 500 }, (_, n) => intake.append(appendix(surveyId, { key: `key ${n * 400}`, digest: 'one' }))));
+    assert.ok(again.every(({ code }) => code === 'LOOKUP'), 'none is forgotten');
+    const fresh = await Promise.all(Array.from({ length: 500 }, (_, n) => intake.append(appendix(surveyId, { key: `fresh ${n}`, digest: 'one' }))));
+    assert.ok(fresh.filter(({ code }) => code !== 'ACCEPTED').length === 0, 'none is taken for one of them');
+  });
+
+  it('ends with its days', async () => {
+    const surveyId = await announced(intake);
+    await intake.append(appendix(surveyId, { key: newId(), digest: 'one' }));
+    const sets = (await redis.keys('idem:seen:*')).slice(0, 20);
+    assert.ok(sets.length > 0);
+    for (const set of sets) {
+      const seconds = await redis.ttl(set);
+      assert.ok(seconds > 2 * 86_400 && seconds <= 3 * 86_400 + 3600, `${set} ends in ${seconds} s`);
+    }
+  });
+
+  it('is recognised also where a former version accepted it, for two days', async () => {
+    const surveyId = await announced(intake);
+    const { prefix } = shards.of(surveyId);
+    await redis.set(`${prefix}idem:${surveyId}:former`, `${'one'.padEnd(12, '.').padEnd(43, 'x')}{"reply":1}`);
+    const knowing = createIntake({ redis, shards, metrics: quiet, isFormerKnown: () => true });
+    const send = (into: Intake, digest: string) => into.append(appendix(surveyId, { key: 'former', digest }));
+    assert.deepEqual([(await send(knowing, 'one')).text, (await send(knowing, 'two')).code, (await send(intake, 'one')).code], ['{"reply":1}', 'MISMATCH', 'ACCEPTED']);
+    let now = Date.now();
+    await redis.del('idem:since');
+    assert.equal((await whileFormerKeysLast(redis, () => now))(), false, 'an intake that is new has none');
+    await redis.del('idem:since');
+    await redis.set('intake:shards', 2);
+    const isFormerKnown = await whileFormerKeysLast(redis, () => now);
+    assert.equal(isFormerKnown(), true);
+    now += 49 * 3_600_000;
+    assert.equal(isFormerKnown(), false);
+  });
+
+  it('has hashes that tell keys of surveys and ids apart', () => {
+    const [surveyId, other] = [newId(), newId()];
+    assert.equal(new Set([hashOfKey(surveyId, 'a'), hashOfKey(other, 'a'), hashOfKey(surveyId, 'b'), hashOfResponseId('a')]).size, 4);
+    assert.match(hashOfKey(surveyId, 'a'), /^[0-9a-f]{24}$/);
+  });
+});
