@@ -29,6 +29,7 @@ export function createMetrics(processName = 'main') {
   const batchSeconds = new Histogram({ name: 'ingest_insert_seconds', help: 'Time of one insert', buckets: secondsBuckets, registers });
   const retries = new Counter({ name: 'ingest_retries_total', help: 'Inserts that were tried again', registers });
   const missing = new Counter({ name: 'ingest_missing_rows_total', help: 'Rows that the response store said it had stored and did not hold; they were stored again', registers });
+  const recheckedAt = new Gauge({ name: 'ingest_rechecked_timestamp_seconds', help: 'When it was last seen that the response store holds what was stored', labelNames: ['shard'], registers, aggregator: 'max' });
   const deadLetters = new Counter({ name: 'ingest_dead_letters_total', help: 'Rows moved to the dead-letter stream', registers });
   const fenced = new Counter({ name: 'ingest_fenced_total', help: 'Writes refused because another owner took the shard', registers });
   const lag = new Gauge({ name: 'ingest_lag_entries', help: 'Stream entries not yet in ClickHouse', labelNames: ['shard'], registers });
@@ -75,6 +76,7 @@ export function createMetrics(processName = 'main') {
     },
     insertRetried: () => retries.inc(),
     rowsMissing: (rows: number) => missing.inc(rows),
+    rechecked: (shard: number) => recheckedAt.set({ shard }, Date.now() / 1000),
     deadLettered: (rows: number) => deadLetters.inc(rows),
     ingestFenced: () => fenced.inc(),
     shardState(shard: number, state: { lag: number; oldestSeconds: number; length: number; deadLetters: number }) {

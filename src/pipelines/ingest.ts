@@ -1,13 +1,16 @@
 import { setMaxListeners } from 'node:events';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import type { StoredRows } from '../stores/clickhouse/stored-rows.ts';
 import type { Shard } from '../stores/redis/shards.ts';
 import { isAtOrAfter, UnknownEntry, type Ownership, type Stream, type StreamEntry } from '../stores/redis/stream.ts';
 import { surveysOf } from './ingest/batch.ts';
 import { Fenced, keepLease, type Lease } from './ingest/lease.ts';
 import { createBatchReader, type BatchReader } from './ingest/reader.ts';
+import { createRecheck, type Recheck } from './ingest/recheck.ts';
 import { createRetention, type IntakeRoom } from './ingest/retention.ts';
 import { createStoring, type BatchSink } from './ingest/storing.ts';
+import { createTailCheck } from './ingest/tail-check.ts';
 import { createPauses } from './pauses.ts';
 
 export interface IngestDeps {
@@ -19,6 +22,12 @@ export interface IngestDeps {
   /** A batch can be read from the response store; nothing is waited for. */
   onStored(shard: Shard, entries: readonly StreamEntry[]): void;
   room: IntakeRoom;
+  /** What the response store holds, to look once more whether what was stored is there; undefined: nobody looks. */
+  storedRows: StoredRows | undefined;
+  /** Whether a survey was deleted, whose rows are gone on purpose. */
+  isDeleted(surveyId: string): Promise<boolean>;
+  /** From one look to the next; short in tests. */
+  recheckMs?: number;
   /** How long a shard is held without a sign of life; short in tests. */
   leaseMs?: number;
   /** How long an owner may come no further before it gives the shard up. */
@@ -27,11 +36,12 @@ export interface IngestDeps {
   name: string;
   now(): number;
   log: Log;
-  metrics: Pick<Metrics, 'inserted' | 'insertRetried' | 'deadLettered' | 'ingestFenced' | 'rowsMissing' | 'shardState'>;
+  metrics: Pick<Metrics, 'inserted' | 'insertRetried' | 'deadLettered' | 'ingestFenced' | 'rowsMissing' | 'rechecked' | 'shardState'>;
 }
 
 const usualLeaseMs = 10_000;
 const usualStallMs = 30_000;
+const usualRecheckMs = 60_000;
 /**
  * At most one insert a shard in this time, unless a batch is full: an insert costs about as much as some thousands of rows, so a busy
  * shard gathers for longer than a quiet one.
@@ -52,10 +62,11 @@ export function createIngest(deps: IngestDeps) {
   const breakOff = new AbortController();
   // One listener for each call that is under way.
   setMaxListeners(0, breakOff.signal);
-  const { leaseMs = usualLeaseMs, stallMs = usualStallMs } = deps;
+  const { leaseMs = usualLeaseMs, stallMs = usualStallMs, recheckMs = usualRecheckMs } = deps;
   const renewMs = Math.ceil(leaseMs / 3.3);
   const { pause, end: endPauses } = createPauses();
   const store = createStoring({ ...deps, pause, breakOff: breakOff.signal });
+  const tailCheck = createTailCheck(deps);
   let loops: Promise<void>[] = [];
 
   const run = async (shard: Shard): Promise<void> => {
@@ -84,9 +95,11 @@ export function createIngest(deps: IngestDeps) {
 
   const work = async (owner: Ownership, readers: Readers): Promise<void> => {
     const lease = keepLease({ ...deps, owner, leaseMs, renewMs, stallMs });
-    const held: HeldShard = { owner, lease, readers, stored: await deps.stream.acknowledged(owner.shard), isLost: false };
+    const { storedRows } = deps;
+    const recheck = storedRows && createRecheck({ ...deps, storedRows, tailCheck, breakOff: breakOff.signal });
+    const held: HeldShard = { owner, lease, readers, recheck, stored: await deps.stream.acknowledged(owner.shard), isLost: false };
     try {
-      await Promise.all([storing(held), handingOn(held)].map((loop) => loop.finally(() => (held.isLost = true))));
+      await Promise.all([storing(held), handingOn(held), rechecking(held)].map((loop) => loop.finally(() => (held.isLost = true))));
     } finally {
       await lease.end();
       // Also from the middle of a batch: whoever goes on with it need not wait for the lease to end.
@@ -111,7 +124,8 @@ export function createIngest(deps: IngestDeps) {
       }
       const rows = entries.reduce((sum, entry) => sum + entry.count, 0);
       if (rows > 0) {
-        await store({ owner, lease, entries });
+        const keys = await store({ owner, lease, entries });
+        held.recheck?.add(keys, entries);
         if (!(await deps.stream.stored(owner, last.id, surveysOf(entries)))) throw new Fenced('the shard was lost');
       }
       if (!(await deps.stream.acknowledge(owner, entries))) throw new Fenced('the shard was lost');
@@ -137,6 +151,18 @@ export function createIngest(deps: IngestDeps) {
       await persist(held, () => deps.handOn(entries));
       if (!(await deps.stream.noteHandedOn(owner, last))) throw new Fenced('the shard was lost');
       position = last;
+    }
+  };
+
+  /** Looks at the start, and then once a minute, whether what is stored is there. */
+  const rechecking = async (held: HeldShard): Promise<void> => {
+    const { owner, lease, recheck } = held;
+    while (recheck && !isStopping && !held.isLost) {
+      await recheck.run(owner, lease, held.stored).catch((error: unknown) => {
+        if (error instanceof Fenced) throw error;
+        if (!isStopping) deps.log.warn({ err: error, shard: owner.shard.index }, 'whether what is stored is there could not be seen');
+      });
+      for (let waitedMs = 0; waitedMs < recheckMs && !isStopping && !held.isLost; waitedMs += idleMs) await pause(idleMs);
     }
   };
 
@@ -190,6 +216,7 @@ interface HeldShard {
   owner: Ownership;
   lease: Lease;
   readers: Readers;
+  recheck: Recheck | undefined;
   /** All up to here is in the response store. */
   stored: string;
   isLost: boolean;

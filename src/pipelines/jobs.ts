@@ -47,7 +47,7 @@ function startIngest({ stores, core, metrics, log, name }: JobsOptions, fanOut: 
   const news = createBatchNews({ actors: core.actors, surveys: stores.surveys, intake: stores.intake, log });
   const { insertBatch, storedRows } = stores.responses;
   const ingest = createIngest({
-    stream: stores.stream, shards: stores.shards.all, sink: { insertBatch, insertRecords: stores.idempotencyRecords.insert, missing: createStoredCheck(storedRows) }, room: stores.pressure, name, now: core.now, log, metrics,
+    stream: stores.stream, shards: stores.shards.all, sink: { insertBatch, insertRecords: stores.idempotencyRecords.insert, missing: createStoredCheck(storedRows) }, room: stores.pressure, storedRows, isDeleted: stores.intake.isClosed, name, now: core.now, log, metrics,
     onStored: (shard, entries) => {
       stores.liveNews.publishStored(shard);
       void news.saveCounts(entries);

@@ -4,14 +4,16 @@ import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
 import { createLog } from '../../src/log.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
-import { createShards } from '../../src/stores/redis/shards.ts';
+import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/idempotency.ts';
+import { answersKey, responseKey } from '../../src/stores/redis/shards.ts';
+import { eventually } from '../support/eventually.ts';
+import { forgetRecord, forgetUse } from '../support/intake.ts';
 import { aroundService } from '../support/around-service.ts';
 import type { Client } from '../support/client.ts';
 import { everyRoute } from '../support/every-route.ts';
 import { sharedStores } from '../support/stores.ts';
 
 const { api } = await everyRoute();
-const hourMs = 3_600_000;
 
 const pathOf = (reply: { body: any }): string | undefined => reply.body.details?.[0]?.path;
 
@@ -87,25 +89,44 @@ describe('at the edges of what is taken', () => {
       });
       after(async () => void (await redis.quit()));
 
-      /** As so much time does to what the intake remembers of a key. */
-      const age = async (surveyId: string, key: string, ms: number): Promise<void> => {
-        const name = `${createShards(2).of(surveyId).prefix}idem:${surveyId}:${key}`;
-        const leftMs = await redis.pttl(name);
-        assert.ok(leftMs > 0, 'it is remembered under this name, and not for ever');
-        await (leftMs > ms ? redis.pexpire(name, leftMs - ms) : redis.del(name));
-      };
-
-      it('gives the same reply just below 24 hours, and none of it is left after two days: then the key is new', async () => {
+      it('gives the same reply for two days, also when only the response store remembers it, and is new after that', async () => {
         const [surveyId, key] = [await openSurvey(), randomUUID()];
+        const hash = hashOfKey(surveyId, key);
         const first = await send(surveyId, key);
-        await age(surveyId, key, 24 * hourMs - 1000);
+        await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, 1));
+        await forgetRecord(redis, hash);
         assert.deepEqual(await send(surveyId, key), { ...first, isReplay: true });
         assert.equal((await send(surveyId, key, { another: 'body' })).reason, 'IDEMPOTENCY_MISMATCH');
-        await age(surveyId, key, 24 * hourMs + 1000);
+        await forgetUse(redis, hash);
         const second = await send(surveyId, key, { another: 'body' });
         assert.deepEqual([second.status, second.isReplay], [201, false]);
         assert.notEqual(second.responseId, first.responseId);
         assert.equal((await admin.get(`/surveys/${surveyId}`)).responseCount, 2);
+      });
+
+      it('knows a response by the id that its client made, whole or saved in parts, in the same way', async () => {
+        const surveyId = await openSurvey();
+        const [whole, open] = [randomUUID(), randomUUID()];
+        const save = (body: object) => admin.submit(surveyId, { answers: [], ...body });
+        const [first, part] = [await save({ responseId: whole }), await save({ responseId: open, isComplete: false })];
+        const { resumeToken } = part.body.data;
+        await save({ responseId: open, resumeToken, isComplete: false, metadata: { page: '2' } });
+        await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, 2));
+        for (const id of [whole, open]) {
+          await forgetRecord(redis, hashOfResponseId(id));
+          await redis.del(responseKey(id), answersKey(id));
+        }
+        const again = async (body: object) => {
+          const reply = await save(body);
+          return [reply.status, reply.headers.get('idempotent-replayed'), reply.body.data?.submittedAt ?? reply.body.details?.reason];
+        };
+        assert.deepEqual(await again({ responseId: whole }), [201, 'true', first.body.data.submittedAt]);
+        assert.deepEqual(await again({ responseId: whole, language: 'de' }), [409, null, 'IDEMPOTENCY_MISMATCH']);
+        assert.deepEqual(await again({ responseId: open, isComplete: false }), [201, 'true', part.body.data.submittedAt], 'its first save');
+        assert.deepEqual(await again({ responseId: open, resumeToken, isComplete: false, metadata: { page: '2' } }), [201, 'true', part.body.data.submittedAt], 'its last one');
+        assert.deepEqual(await again({ responseId: open, resumeToken, metadata: { page: '3' } }), [201, null, part.body.data.submittedAt]);
+        assert.equal((await admin.get(`/surveys/${surveyId}`)).responseCount, 2);
+        assert.deepEqual((await admin.get(`/responses/${open}`)).metadata, { page: '3' });
       });
     });
   });

@@ -4,10 +4,12 @@ import { before, describe, it } from 'node:test';
 import { newResponseId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
+import { hashOfResponseId } from '../../src/stores/redis/idempotency.ts';
 import { responseKey } from '../../src/stores/redis/shards.ts';
 import { aroundService } from '../support/around-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { forgetRecord, forgetUse } from '../support/intake.ts';
 import { sharedStores } from '../support/stores.ts';
 
 describe('the id of a response', () => {
@@ -67,7 +69,9 @@ describe('the id of a response', () => {
     const twice = async (body: { responseId: string }) => {
       await send(body);
       // As two days do.
-      assert.equal(await redis.del(responseKey(body.responseId)), 1);
+      const hash = hashOfResponseId(body.responseId);
+      await forgetRecord(redis, hash);
+      await forgetUse(redis, hash);
       await send({ ...body, answers: answers(3) });
     };
     await twice({ responseId, answers: answers(9) } as { responseId: string });

@@ -40,15 +40,17 @@ test('on a cluster the schema is made on every server: replicated rows, and a ta
   const parsed = await Promise.all(statements.map(formatted));
   const changes = parsed.filter((statement) => !statement.startsWith('INSERT'));
   const made = Array.from({ length: 5 }, () => 'CREATE TABLE');
-  assert.deepEqual(changes.map((statement) => /^(CREATE|ALTER) (DATABASE|TABLE)/.exec(statement)?.[0]), ['CREATE DATABASE', ...made, 'ALTER TABLE', 'ALTER TABLE']);
+  assert.deepEqual(changes.map((statement) => /^(CREATE|ALTER) (DATABASE|TABLE)/.exec(statement)?.[0]), ['CREATE DATABASE', ...made, 'ALTER TABLE', 'ALTER TABLE', 'CREATE TABLE', 'CREATE TABLE']);
   for (const statement of changes) assert.match(statement, /ON CLUSTER `main-cluster`/);
-  const [, , local = '', distributed = '', findings = '', allFindings = '', merges = '', deduplication = ''] = changes;
+  const [, , local = '', distributed = '', findings = '', allFindings = '', merges = '', deduplication = '', records = '', allRecords = ''] = changes;
   assert.match(local, /responses_local.*ENGINE = ReplicatedReplacingMergeTree\('\/clickhouse\/tables\/\{shard\}\/[^']+', '\{replica\}', version, is_deleted\)/);
   assert.match(distributed, new RegExp(`ENGINE = Distributed\\('main-cluster', '${database.clickhouse.database}', 'responses_local', cityHash64\\(response_id\\)\\)`));
   // Beside the responses that they are of.
   assert.match(findings, /findings_local.*ENGINE = ReplicatedMergeTree\('\/clickhouse\/tables\/\{shard\}\/[^']+\/findings', '\{replica\}'\)/);
   assert.match(allFindings, new RegExp(`ENGINE = Distributed\\('main-cluster', '${database.clickhouse.database}', 'findings_local', cityHash64\\(response_id\\)\\)`));
   assert.match(merges, /responses_local.*merge_selector_base = 15/);
+  assert.match(records, /idempotency_records_local.*ENGINE = ReplicatedReplacingMergeTree\('\/clickhouse\/tables\/\{shard\}\/[^']+\/idempotency_records', '\{replica\}', accepted_at\)/);
+  assert.match(allRecords, new RegExp(`ENGINE = Distributed\\('main-cluster', '${database.clickhouse.database}', 'idempotency_records_local', cityHash64\\(hash\\)\\)`));
   assert.match(deduplication, /responses_local.*replicated_deduplication_window = 0/);
 });
 

@@ -24,12 +24,12 @@ const log = createLog('silent');
 
 /** What was inserted, and how often it went wrong. */
 function counting() {
-  const seen = { inserted: 0, insertRetried: 0, deadLettered: 0, ingestFenced: 0, missing: 0 };
+  const seen = { inserted: 0, insertRetried: 0, deadLettered: 0, ingestFenced: 0, missing: 0, rechecked: 0 };
   return {
     seen,
     metrics: {
       inserted: (rows: number) => void (seen.inserted += rows), insertRetried: () => void (seen.insertRetried += 1), deadLettered: () => void (seen.deadLettered += 1),
-      ingestFenced: () => void (seen.ingestFenced += 1), rowsMissing: (rows: number) => void (seen.missing += rows), shardState: () => undefined,
+      ingestFenced: () => void (seen.ingestFenced += 1), rowsMissing: (rows: number) => void (seen.missing += rows), rechecked: () => void (seen.rechecked += 1), shardState: () => undefined,
     },
   };
 }
@@ -64,7 +64,7 @@ describe('the ingest of a shard', () => {
     (await redis.xadd(shard.stream, '*', 'n', lines.length, 'codes', codes, 'surveys', newId(), 'filled', '', 'rows', lines.join('\n'))) ?? '';
 
   const start = (shard: Shard, deps: Partial<IngestDeps> & Pick<IngestDeps, 'sink' | 'metrics'>) => {
-    const ingest = createIngest({ stream, shards: [shard], handOn: async () => undefined, onStored: () => undefined, room: noPressure, name: newId(), now: Date.now, log, ...deps });
+    const ingest = createIngest({ stream, shards: [shard], handOn: async () => undefined, onStored: () => undefined, room: noPressure, storedRows: undefined, isDeleted: async () => false, name: newId(), now: Date.now, log, ...deps });
     ingest.start();
     return ingest;
   };
@@ -264,6 +264,59 @@ describe('the ingest of a shard', () => {
       await ingest.stop();
     }
     assert.equal(await rowsStored(surveyId), 1);
+  });
+
+  /** As a disk does that lost its last writes. */
+  const loseRows = (condition: string) => database.clickhouse.command(`ALTER TABLE ${database.clickhouse.table('responses')} DELETE WHERE ${condition} SETTINGS mutations_sync = 2`);
+
+  it('finds what the store has lost since it was stored, stores it again, and leaves what was deleted', async () => {
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    const [surveyId, deleted, responseId] = [newId(), newId(), newId()];
+    // Old enough to be compared by their sums.
+    const moment = Date.now() - 40_000;
+    const lines = Array.from({ length: 30 }, (_, n) => responseLine({ surveyId, submittedAtMs: moment + n }));
+    const rows = [...lines, responseLine({ surveyId: deleted, submittedAtMs: moment }), responseLine({ surveyId, responseId, submittedAtMs: moment, version: 1, isComplete: false }), responseLine({ surveyId, responseId, submittedAtMs: moment, version: 2 })];
+    const last = await add(shard, rows);
+    const ingest = start(shard, { metrics, sink: losing(() => false), storedRows: database.responses.storedRows, isDeleted: async (id) => id === deleted, recheckMs: 300 });
+    const total = async () => (await database.responses.countOf([surveyId])).get(surveyId)?.total;
+    try {
+      await acknowledged(shard, last);
+      await eventually(() => assert.ok(seen.rechecked > 1));
+      assert.deepEqual([seen.missing, await total()], [0, 31]);
+      // What was replaced, stored twice or deleted with its survey is not missed.
+      await database.store(lines.slice(0, 5));
+      await loseRows(`survey_id = '${deleted}'`);
+      const rounds = seen.rechecked;
+      await eventually(() => assert.ok(seen.rechecked > rounds + 1));
+      assert.equal(seen.missing, 0);
+      await loseRows(`survey_id = '${surveyId}' AND toUnixTimestamp64Milli(submitted_at) % 3 = 0`);
+      assert.ok(((await total()) ?? 31) < 31);
+      await eventually(async () => assert.equal(await total(), 31));
+      assert.ok(seen.missing > 0);
+      assert.equal(await rowsStored(deleted), 0);
+    } finally {
+      await ingest.stop();
+    }
+  });
+
+  it('looks at its start at all that is kept, by ids', async () => {
+    const shard = freshShard();
+    const surveyId = newId();
+    const last = await add(shard, Array.from({ length: 12 }, () => responseLine({ surveyId })));
+    const first = counting();
+    const former = start(shard, { metrics: first.metrics, sink: losing(() => false) });
+    await acknowledged(shard, last);
+    await former.stop();
+    await loseRows(`survey_id = '${surveyId}'`);
+    const second = counting();
+    const ingest = start(shard, { metrics: second.metrics, sink: losing(() => false), storedRows: database.responses.storedRows });
+    try {
+      await eventually(async () => assert.equal(await rowsStored(surveyId), 12));
+    } finally {
+      await ingest.stop();
+    }
+    assert.equal(second.seen.missing, 12);
   });
 
   it('buries a row that the store cannot read once, and takes it for stored', async () => {

@@ -71,7 +71,7 @@ describe('an older version beside a newer one', () => {
     const stored: string[] = [];
     const ingest = (name: string, reads: Stream) =>
       createIngest({
-        stream: reads, shards: [shard], name, now: Date.now, log, metrics: createMetrics(), room: noPressure, handOn: async () => undefined, onStored: () => undefined,
+        stream: reads, shards: [shard], name, now: Date.now, log, metrics: createMetrics(), room: noPressure, storedRows: undefined, isDeleted: async () => false, handOn: async () => undefined, onStored: () => undefined,
         sink: takingSink(async ({ lines }) => (stored.push(`${name} ${lines.toString()}`), { kind: 'stored' })),
       });
     const older = ingest('older', stream);

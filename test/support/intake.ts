@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import { isOwnResponseId, newId } from '../../src/ids.ts';
 import type { BatchSink } from '../../src/pipelines/ingest/storing.ts';
 import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/idempotency.ts';
@@ -49,6 +50,16 @@ export function appendix(surveyId: string, { key = '', ...more }: Partial<Append
     idHash: seen === 0 && !isOwnResponseId(responseId) ? hashOfResponseId(responseId) : '', submittedAtMs: submittedAt, isLookedUp: false, row: '["row"]', state: '', records: '', ...more,
     digest: digestOf(digest),
   };
+}
+
+/** As an hour does to a key or an id, or the want of memory: only that it was used is still known. */
+export async function forgetRecord(redis: Redis, hash: string): Promise<void> {
+  for (const name of await redis.keys('idem:recent:*')) await redis.hdel(name, hash.slice(8));
+}
+
+/** As three days do. */
+export async function forgetUse(redis: Redis, hash: string): Promise<void> {
+  for (const name of await redis.keys('idem:seen:*:*')) await redis.srem(name, Number.parseInt(hash.slice(8, 16), 16) - 2 ** 31);
 }
 
 /** When a response is submitted, unless said otherwise. */

@@ -73,8 +73,8 @@ describe('a clock that is set', () => {
     const stored: string[] = [];
     const nothing = () => undefined;
     const ingest = createIngest({
-      stream: stream as Stream, shards: [{ index: 0, stream: 's', prefix: 'p' }], handOn: async () => undefined, onStored: () => undefined, room: noPressure, name: 'one', now: () => nowMs, log: createLog('silent'),
-      metrics: { inserted: nothing, insertRetried: nothing, deadLettered: nothing, ingestFenced: nothing, rowsMissing: nothing, shardState: nothing },
+      stream: stream as Stream, shards: [{ index: 0, stream: 's', prefix: 'p' }], handOn: async () => undefined, onStored: () => undefined, room: noPressure, storedRows: undefined, isDeleted: async () => false, name: 'one', now: () => nowMs, log: createLog('silent'),
+      metrics: { inserted: nothing, insertRetried: nothing, deadLettered: nothing, ingestFenced: nothing, rowsMissing: nothing, rechecked: nothing, shardState: nothing },
       sink: takingSink(async ({ lines }) => {
         nowMs -= hourMs;
         stored.push(lines.toString());

@@ -10,7 +10,7 @@ const mostSurveys = 500;
 /** First versions of a survey's responses, by the millisecond at which they were submitted. */
 type Moments = Map<number, RowSum>;
 
-interface BatchKeys {
+export interface BatchKeys {
   /** By survey. */
   first: Map<string, Moments>;
   /** Rows that go on with a response or end it. */
@@ -55,8 +55,7 @@ export function createStoredCheck({ firstVersions, missing }: StoredRows) {
     );
   };
 
-  return async (lines: Buffer): Promise<Piece | undefined> => {
-    const keys = keysOf(lines);
+  return async (lines: Buffer, keys: BatchKeys = batchKeysOf(lines)): Promise<Piece | undefined> => {
     const suspects = await differing(keys);
     const absent = await missing([...firstVersionsOf(lines, suspects), ...keys.later]);
     if (absent.length > 0) return piecesOf(lines, new Set(absent.map(nameOf)));
@@ -67,7 +66,8 @@ export function createStoredCheck({ firstVersions, missing }: StoredRows) {
 
 const nameOf = ({ responseId, submittedAtMs, version }: RowKey): string => `${responseId} ${submittedAtMs} ${version}`;
 
-function keysOf(lines: Buffer): BatchKeys {
+/** What names the rows of some lines. */
+export function batchKeysOf(lines: Buffer): BatchKeys {
   const keys: BatchKeys = { first: new Map(), later: [], fromMs: Number.POSITIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY };
   for (const view of rowViews(lines)) {
     if (view.version !== 1) {

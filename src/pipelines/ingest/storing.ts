@@ -4,6 +4,7 @@ import type { InsertOutcome } from '../../stores/clickhouse/insert.ts';
 import type { Ownership, Stream, StreamEntry } from '../../stores/redis/stream.ts';
 import { cutLines, linesOf } from './batch.ts';
 import { Fenced, type Lease } from './lease.ts';
+import { batchKeysOf, type BatchKeys } from './stored-check.ts';
 
 /** The part of the response store that ingest needs. Rows may be inserted any number of times: the store keeps one of each version of a response. */
 export interface BatchSink {
@@ -11,7 +12,7 @@ export interface BatchSink {
   /** Stores idempotency records, lines of them; any number of times. */
   insertRecords(lines: Buffer, signal: AbortSignal): Promise<void>;
   /** The lines of these that the store does not hold; undefined when it holds all of them. Rejects while it cannot be asked. */
-  missing(lines: Buffer): Promise<Piece | undefined>;
+  missing(lines: Buffer, keys?: BatchKeys): Promise<Piece | undefined>;
 }
 
 export interface StoringDeps {
@@ -43,12 +44,12 @@ const fewRows = 64;
 const longestPauseMs = 5000;
 
 /**
- * Stores a batch and looks whether it is there: resolves when the store holds every row, or the dead letters do where the store cannot read
+ * Stores a batch and looks whether it is there: resolves, with what names its rows, when the store holds every row, or the dead letters do where the store cannot read
  * one; throws when the shard is lost or the service stops. What the store says of an insert is not believed: an engine that fails between
  * two steps of its own may say that it has stored what it has not.
  */
 export function createStoring({ sink, stream, log, metrics, pause, breakOff }: StoringDeps) {
-  return async ({ owner, lease, entries }: BatchToStore): Promise<void> => {
+  return async ({ owner, lease, entries }: BatchToStore): Promise<BatchKeys> => {
     const shard = owner.shard.index;
     const codeColumns = Math.max(0, ...entries.map((entry) => entry.codeColumns));
     /** Rows that the store cannot read. */
@@ -101,7 +102,7 @@ export function createStoring({ sink, stream, log, metrics, pause, breakOff }: S
       for (let attempt = 0; !breakOff.aborted; attempt += 1) {
         lease.check();
         try {
-          return without(await sink.missing(lines), buried);
+          return without(await sink.missing(lines, keys), buried);
         } catch (error) {
           log.warn({ err: error, attempt, shard }, 'whether a batch is stored could not be seen yet');
           await waitBefore(attempt);
@@ -126,6 +127,7 @@ export function createStoring({ sink, stream, log, metrics, pause, breakOff }: S
     };
 
     const lines = linesOf(entries);
+    const keys = batchKeysOf(lines);
     const rows = entries.reduce((sum, entry) => sum + entry.count, 0);
     await storeRecords();
     let left: Piece | undefined = { lines, rows };
@@ -138,6 +140,7 @@ export function createStoring({ sink, stream, log, metrics, pause, breakOff }: S
       await store(left);
       left = await missing(lines);
     }
+    return keys;
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ClickHouse } from './client.ts';
-import { instant, text, uuid } from './query/literals.ts';
+import { instant, text, uuid, whole } from './query/literals.ts';
 
 /** What names a row: one version of one response. */
 export interface RowKey {
@@ -53,6 +53,27 @@ export function createStoredRows(clickhouse: ClickHouse) {
         { timeoutMs: checkTimeoutMs },
       );
       return new Map(rows.map(([surveyId, count, idSum]) => [surveyId, { rows: count, idSum }]));
+    },
+
+    /**
+     * The same by survey and span of time, under `survey bucket`. Exact: each response counts once, however often it was stored and whatever version of it
+     * is there by now.
+     */
+    async firstVersionsByBucket(span: RowSpan, { bucketMs, isExact }: { bucketMs: number; isExact: boolean }): Promise<Map<string, RowSum>> {
+      const rowsOf = isExact
+        ? `(SELECT DISTINCT survey_id, submitted_at, response_id FROM ${table} WHERE ${within(span)})`
+        : `(SELECT survey_id, submitted_at, response_id FROM ${table} WHERE ${within(span)} AND version = 1)`;
+      const rows = await clickhouse.select<[string, number, number, number]>(
+        `SELECT survey_id, intDiv(toUnixTimestamp64Milli(submitted_at), ${whole(bucketMs)}) AS bucket, count(), sum(toUInt32(toUInt128(response_id))) FROM ${rowsOf} GROUP BY survey_id, bucket`,
+        { timeoutMs: checkTimeoutMs },
+      );
+      return new Map(rows.map(([surveyId, bucket, count, idSum]) => [`${surveyId} ${bucket}`, { rows: count, idSum }]));
+    },
+
+    /** When the server that answers was started, as far as it can tell: what was stored before has to be looked at again. */
+    async startedAtMs(): Promise<number> {
+      const [row] = await clickhouse.select<[number]>('SELECT toUnixTimestamp64Milli(now64(3)) - 1000 * uptime()', { timeoutMs: checkTimeoutMs });
+      return row?.[0] ?? 0;
     },
 
     /** The rows that are neither stored nor replaced by a later version. */

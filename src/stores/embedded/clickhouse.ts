@@ -48,9 +48,11 @@ export async function startClickhouse({ dir, ports, env, log }: ClickhouseOption
         { isAnswering: () => replies(ask(port, password, patience.queryMs)), patienceMs: patience.queryMs },
       ],
     };
-    return { ...(await superviseChild(plan, log)), url: `http://default:${password}@127.0.0.1:${port}` };
+    return { ...(await superviseChild(plan, log)), url: clickhouseUrl(port, password) };
   });
 }
+
+export const clickhouseUrl = (port: number | string, password: string): string => `http://default:${password}@127.0.0.1:${port}`;
 
 /** A query with our password: a ping would be answered by any server that happens to have the port. */
 async function answers(port: number, password: string): Promise<boolean> {

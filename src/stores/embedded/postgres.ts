@@ -39,7 +39,7 @@ export async function startPostgres({ dir, ports, env, log }: PostgresOptions): 
   if (!existsSync(join(cluster, 'PG_VERSION'))) await createCluster(home, cluster, password, env);
   else checkVersion(home.major, cluster);
   return ports.withPort(dir, async (port) => {
-    const urlOf = (db: string) => `postgres://${superuser}:${password}@127.0.0.1:${port}/${db}`;
+    const urlOf = (db: string) => postgresUrl(port, password, db);
     const plan = {
       ...ending,
       ...(home.user ? { user: home.user } : {}),
@@ -52,6 +52,8 @@ export async function startPostgres({ dir, ports, env, log }: PostgresOptions): 
     return { ...(await patiently(() => superviseChild(plan, log))), url: urlOf(database) };
   });
 }
+
+export const postgresUrl = (port: number | string, password: string, db: string = database): string => `postgres://${superuser}:${password}@127.0.0.1:${port}/${db}`;
 
 const patienceMs = 10_000;
 const againMs = 250;

@@ -34,9 +34,11 @@ export async function startRedis(options: RedisOptions): Promise<SupervisedChild
   return options.ports.withPort(dir, async (port) => {
     writeFileSync(config, configuration(options, port, password), { mode: 0o600 });
     const plan = { ...ending, env, command: program, args: [config], isReady: () => answersPing(port, password), readyTimeoutMs };
-    return { ...(await superviseChild(plan, log)), url: `redis://:${password}@127.0.0.1:${port}` };
+    return { ...(await superviseChild(plan, log)), url: redisUrl(port, password) };
   });
 }
+
+export const redisUrl = (port: number | string, password: string): string => `redis://:${password}@127.0.0.1:${port}`;
 
 function configuration(options: RedisOptions, port: number, password: string): string {
   const lines = [

@@ -142,12 +142,12 @@ export function createSurveyStore(sql: Sql) {
         return row?.responses ?? 0;
       }),
 
-    /** Of all surveys, in the order of their ids; those that follow `after`. */
-    savedCounts: ({ after, limit }: { after?: string | undefined; limit: number }): Promise<SavedCounts[]> =>
+    /** Of all surveys, or of one, in the order of their ids; those that follow `after`. */
+    savedCounts: ({ after, surveyId, limit }: { after?: string | undefined; surveyId?: string | undefined; limit: number }): Promise<SavedCounts[]> =>
       withPostgres(async () => {
         const rows = await sql<{ survey_id: string; revision: number; responses: number; completed: number; response_quota: number | null; status: SurveyStatus }[]>`
           SELECT c.survey_id, s.revision, c.responses, c.completed, s.response_quota, s.status FROM survey_counts c JOIN surveys s ON s.id = c.survey_id
-          WHERE s.deleted_at IS NULL AND ${after === undefined ? sql`true` : sql`c.survey_id > ${after}`} ORDER BY c.survey_id LIMIT ${limit}`;
+          WHERE s.deleted_at IS NULL AND ${after === undefined ? sql`true` : sql`c.survey_id > ${after}`} AND ${surveyId === undefined ? sql`true` : sql`c.survey_id = ${surveyId}`} ORDER BY c.survey_id LIMIT ${limit}`;
         return rows.map((row) => ({ surveyId: row.survey_id, revision: row.revision, responses: row.responses, completed: row.completed, quota: row.response_quota, isOpen: row.status === 'ACTIVE' }));
       }),
 

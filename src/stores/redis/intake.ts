@@ -122,6 +122,9 @@ export function createIntake({ redis: plain, shards, metrics, room = roomy, isFo
       return revision === null ? undefined : Number(revision);
     },
 
+    /** Whether the survey has been deleted. */
+    isClosed: async (surveyId: string): Promise<boolean> => Number(await guarded(redis.hget(surveyKey(shards.of(surveyId), surveyId), 'rev'))) === closedRevision,
+
     /**
      * Keeps submissions to a survey from being accepted for so long at most: until a newer revision is announced, or it is let on. They are
      * told so, and wait. What was accepted before can then be looked at for good. One at a time holds a survey back: undefined while another does.

@@ -1,0 +1,88 @@
+import type { RowKey, RowSpan, RowSum, StoredRows } from '../../stores/clickhouse/stored-rows.ts';
+import type { BatchKeys } from './stored-check.ts';
+
+/** What was stored stays under watch so long: a check comes once a minute, and the last minutes are in each. */
+const watchedMs = 3 * 60_000;
+export const bucketMs = 10_000;
+/** Rows that are being stored at the moment are in the response store before they are in the sums. */
+const settleMs = 15_000;
+const mostSurveys = 500;
+const mostLater = 20_000;
+
+interface Bucket extends RowSum {
+  /** Entries of the stream in which its rows are. */
+  firstEntry: string;
+  lastEntry: string;
+}
+
+/** Entries of the stream, of some of whose rows the response store does not hold what was stored. */
+export interface EntrySpan {
+  firstEntry: string;
+  lastEntry: string;
+}
+
+/**
+ * Remembers what was stored in the last minutes as sums of ten seconds a survey, so that it can be compared with what the response store holds without
+ * reading it again.
+ */
+export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows) {
+  const surveys = new Map<string, Map<number, Bucket>>();
+  let later: { key: RowKey; entry: string; storedAtMs: number }[] = [];
+
+  const forgetBefore = (nowMs: number): void => {
+    const oldest = Math.floor((nowMs - watchedMs) / bucketMs);
+    for (const [surveyId, buckets] of surveys) {
+      for (const bucket of buckets.keys()) if (bucket < oldest) buckets.delete(bucket);
+      if (buckets.size === 0) surveys.delete(surveyId);
+    }
+    later = later.filter(({ storedAtMs }) => storedAtMs > nowMs - watchedMs).slice(-mostLater);
+  };
+
+  /** Spans whose sums are not those that were stored. */
+  const differing = async (span: RowSpan, isExact: boolean): Promise<Bucket[]> => {
+    const stored = await firstVersionsByBucket(span, { bucketMs, isExact });
+    const found: Bucket[] = [];
+    for (const surveyId of span.surveyIds)
+      for (const [bucket, sum] of surveys.get(surveyId) ?? []) {
+        const there = stored.get(`${surveyId} ${bucket}`);
+        if (bucket * bucketMs >= span.fromMs && bucket * bucketMs < span.toMs && (there?.rows !== sum.rows || there.idSum !== sum.idSum)) found.push(sum);
+      }
+    return found;
+  };
+
+  return {
+    /** A batch that was stored. */
+    add({ first, later: others }: BatchKeys, { firstEntry, lastEntry }: EntrySpan, nowMs: number): void {
+      for (const [surveyId, moments] of first) {
+        let buckets = surveys.get(surveyId);
+        if (!buckets) surveys.set(surveyId, (buckets = new Map()));
+        for (const [moment, { rows, idSum }] of moments) {
+          const number = Math.floor(moment / bucketMs);
+          const bucket = buckets.get(number);
+          if (bucket) Object.assign(bucket, { rows: bucket.rows + rows, idSum: bucket.idSum + idSum, lastEntry });
+          else buckets.set(number, { rows, idSum, firstEntry, lastEntry });
+        }
+      }
+      for (const key of others) later.push({ key, entry: lastEntry, storedAtMs: nowMs });
+      forgetBefore(nowMs);
+    },
+
+    /** Where the response store does not hold what was stored in the last minutes: these entries have to be looked at row by row. */
+    async suspects(nowMs: number): Promise<EntrySpan[]> {
+      forgetBefore(nowMs);
+      const found: EntrySpan[] = [];
+      const surveyIds = [...surveys.keys()];
+      const span = { fromMs: Math.floor((nowMs - watchedMs) / bucketMs + 1) * bucketMs, toMs: Math.floor((nowMs - settleMs) / bucketMs) * bucketMs - 1 };
+      for (let from = 0; from < surveyIds.length; from += mostSurveys) {
+        const some = { ...span, surveyIds: surveyIds.slice(from, from + mostSurveys) };
+        // Rows that were stored twice, or replaced since, count otherwise: only then each response is counted once, which takes longer.
+        if ((await differing(some, false)).length > 0) found.push(...(await differing(some, true)));
+      }
+      const absent = new Set(await missing(later.map(({ key }) => key)));
+      for (const { key, entry } of later) if (absent.has(key)) found.push({ firstEntry: entry, lastEntry: entry });
+      return found;
+    },
+  };
+}
+
+export type RecentRows = ReturnType<typeof createRecentRows>;

@@ -1,0 +1,65 @@
+import { parseArgs } from 'node:util';
+import { createLog } from '../log.ts';
+import { readSettings } from '../settings.ts';
+import { runningStores } from '../stores/embedded/running.ts';
+import { openReconciliation } from './stores.ts';
+import { reconcile } from './reconcile.ts';
+
+const usage = `npm run reconcile [-- options]
+
+Compares, while the service runs, what the intake accepted with what the response store holds: the rows that the stream still keeps, by their ids;
+and survey by survey the counters of the intake, the responses stored, and the counts in the survey's row. Ends with 1 where they differ.
+
+  --repair        stores again what the stream keeps and the response store lacks, and corrects the rows of surveys
+  --survey ID     this survey alone
+  --after ID      goes on behind this survey, as a run that was broken off says
+
+The stores are those of the service's own settings (REDIS_URL, DATABASE_URL, CLICKHOUSE_URL), or those that it has started under DATA_DIR.
+`;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: readonly string[]): Promise<number> {
+  let options: ReturnType<typeof readOptions>;
+  try {
+    options = readOptions(args);
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n\n${usage}`);
+    return 2;
+  }
+  if (options.isHelp) {
+    process.stdout.write(usage);
+    return 0;
+  }
+  try {
+    return (await run(options)) ? 0 : 1;
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n`);
+    return 1;
+  }
+}
+
+function readOptions(args: readonly string[]) {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { repair: { type: 'boolean', default: false }, survey: { type: 'string' }, after: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
+  });
+  return { isRepairing: values.repair, surveyId: values.survey, after: values.after, isHelp: values.help };
+}
+
+async function run({ isRepairing, surveyId, after }: ReturnType<typeof readOptions>): Promise<boolean> {
+  const settings = readSettings(process.env);
+  const running = runningStores(settings.dataDir);
+  const { redisUrl = running.redis, databaseUrl = running.postgres, clickhouseUrls = running.clickhouse === undefined ? undefined : [running.clickhouse] } = settings;
+  if (redisUrl === undefined || databaseUrl === undefined || clickhouseUrls === undefined) throw new Error(`No stores: ${settings.dataDir} holds none that a service has started, and REDIS_URL, DATABASE_URL and CLICKHOUSE_URL are not all set`);
+  const { close, ...stores } = await openReconciliation({ redisUrl, databaseUrl, clickhouseUrls, cluster: settings.clickhouseCluster, shards: settings.intakeShards, log: createLog('error') });
+  try {
+    return await reconcile({ ...stores, isRepairing, surveyId, after, print: (line) => void process.stdout.write(`${line}\n`) });
+  } finally {
+    await close();
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

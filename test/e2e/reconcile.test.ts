@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { openReconciliation } from '../../src/reconcile/stores.ts';
+import { createClickHouse, type ClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { runningStores } from '../../src/stores/embedded/running.ts';
+import { createPostgres, type Sql } from '../../src/stores/postgres/client.ts';
+import { createLog } from '../../src/log.ts';
+import { adminClient, type Client } from '../support/client.ts';
+import { temporaryDataDir } from '../support/data-dir.ts';
+import { eventually } from '../support/eventually.ts';
+import { startService, type RunningService } from '../support/service.ts';
+
+const log = createLog('silent');
+const main = fileURLToPath(new URL('../../src/reconcile/main.js', import.meta.url));
+
+describe('npm run reconcile', () => {
+  const dataDir = temporaryDataDir();
+  let service: RunningService;
+  let admin: Client;
+  let clickhouse: ClickHouse;
+  let sql: Sql;
+  before(async () => {
+    service = await startService({ dataDir });
+    admin = await adminClient(service);
+    const { clickhouse: url = '', postgres = '' } = runningStores(dataDir);
+    clickhouse = createClickHouse({ urls: [url], log });
+    sql = createPostgres(postgres, { log, poolSize: 1 });
+  });
+  after(async () => {
+    await Promise.all([clickhouse.close(), sql.end({ timeout: 1 })]);
+    await service.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  function run(...args: string[]): Promise<{ code: number | null; said: string }> {
+    const child = spawn(process.execPath, [main, ...args], { env: { PATH: process.env['PATH'], DATA_DIR: dataDir }, stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    return new Promise((resolve) => child.once('close', (code) => resolve({ code, said })));
+  }
+
+  async function survey(responses: number): Promise<{ id: string; responseIds: string[] }> {
+    const { id } = await admin.create('/surveys', { title: 'Reconciled', status: 'ACTIVE' });
+    const replies = await Promise.all(Array.from({ length: responses }, () => admin.submit(id, { answers: [] })));
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, responses));
+    return { id, responseIds: replies.map(({ body }) => body.data.responseId) };
+  }
+
+  it('finds nothing where nothing is wrong, also while responses come in', async () => {
+    const { id } = await survey(5);
+    let isOver = false;
+    const load = (async () => {
+      while (!isOver) await admin.submit(id, { answers: [] });
+    })();
+    const { code, said } = await run();
+    isOver = true;
+    await load;
+    assert.equal(code, 0, said);
+    assert.match(said, /shard 0: \d+ rows kept in the stream, 0 of them missing/);
+    assert.match(said, /1 surveys looked at, 0 differ/);
+  });
+
+  it('names what the response store has lost, and stores it again', async () => {
+    const { id, responseIds } = await survey(8);
+    const [lost = '', other = ''] = responseIds;
+    await clickhouse.command(`ALTER TABLE ${clickhouse.table('responses')} DELETE WHERE response_id IN ('${lost}', '${other}') SETTINGS mutations_sync = 2`);
+    const found = await run();
+    assert.equal(found.code, 1, found.said);
+    for (const responseId of [lost, other]) assert.match(found.said, new RegExp(`not stored: response ${responseId} of survey ${id}`));
+    assert.match(found.said, new RegExp(`survey ${id}: the intake accepted 8, the response store holds 6`));
+    const repaired = await run('--repair');
+    assert.equal(repaired.code, 0, repaired.said);
+    assert.equal((await run('--survey', id)).code, 0);
+    assert.equal((await admin.get(`/responses/${lost}`)).id, lost);
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 8), 15_000);
+  });
+
+  it('names rows of surveys that say something else, and corrects them', async () => {
+    const { id } = await survey(3);
+    await eventually(async () => assert.deepEqual([...(await sql`SELECT responses FROM survey_counts WHERE survey_id = ${id}`)], [{ responses: 3 }]));
+    await sql`UPDATE survey_counts SET responses = 2 WHERE survey_id = ${id}`;
+    const found = await run('--survey', id);
+    assert.deepEqual([found.code, /its row says 2 \(3 complete\), the intake 3 \(3\)/.test(found.said)], [1, true], found.said);
+    assert.equal((await run('--survey', id, '--repair')).code, 0);
+    assert.deepEqual([...(await sql`SELECT responses FROM survey_counts WHERE survey_id = ${id}`)], [{ responses: 3 }]);
+  });
+
+  it('says what it cannot repair', async () => {
+    const { id, responseIds } = await survey(2);
+    const { redis: redisUrl = '', postgres: databaseUrl = '', clickhouse: url = '' } = runningStores(dataDir);
+    const stores = await openReconciliation({ redisUrl, databaseUrl, clickhouseUrls: [url], cluster: undefined, shards: 2, log });
+    // Of what has left the stream nothing is left to store.
+    await eventually(async () => {
+      for (const shard of stores.shards.all) {
+        await stores.stream.trim(shard, `${Date.now() + 60_000}-0`);
+        assert.equal((await stores.stream.readAfter(shard, '0-0', 1)).length, 0);
+      }
+    });
+    await clickhouse.command(`ALTER TABLE ${clickhouse.table('responses')} DELETE WHERE response_id = '${responseIds[0]}' SETTINGS mutations_sync = 2`);
+    const { code, said } = await run('--repair');
+    await stores.close();
+    assert.equal(code, 1, said);
+    assert.match(said, new RegExp(`survey ${id}: the intake accepted 2, the response store holds 1`));
+  });
+
+  it('leaves deleted surveys and responses alone', async () => {
+    const [gone, kept] = [await survey(2), await survey(3)];
+    await admin.remove(`/responses/${kept.responseIds[0]}`);
+    await admin.remove(`/surveys/${gone.id}`);
+    await eventually(async () => assert.deepEqual(await clickhouse.select(`SELECT 1 FROM ${clickhouse.table('responses')} WHERE survey_id = '${gone.id}' LIMIT 1`), []), 60_000);
+    const { code, said } = await run('--repair', '--after', '00000000-0000-0000-0000-000000000000');
+    assert.ok(!said.includes(gone.id) && !said.includes(`survey ${kept.id}:`), said);
+    assert.notEqual(code, 2);
+    assert.deepEqual(await clickhouse.select(`SELECT 1 FROM ${clickhouse.table('responses')} WHERE survey_id = '${gone.id}' LIMIT 1`), []);
+  });
+
+  it('explains itself, and says what is wrong with its arguments and where there are no stores', async () => {
+    assert.match((await run('--help')).said, /npm run reconcile/);
+    assert.equal((await run('--mend')).code, 2);
+    const child = spawn(process.execPath, [main], { env: { PATH: process.env['PATH'], DATA_DIR: temporaryDataDir() }, stdio: ['ignore', 'ignore', 'pipe'] });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    assert.equal(await new Promise((resolve) => child.once('close', resolve)), 1);
+    assert.match(said, /No stores/);
+  });
+});
