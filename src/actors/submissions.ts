@@ -230,11 +230,13 @@ async function conclude(deps: Tools, trial: Trial, { held, plan, result, standin
  */
 async function recallForgotten(deps: SubmissionsDeps, trial: Trial, forgotten: ForgottenResponse): Promise<Problem | string | undefined> {
   try {
-    const [recalled, records] = await Promise.all([deps.recall(forgotten), deps.findRecords([hashOfResponseId(forgotten.responseId)])]);
+    const recalled = await deps.recall(forgotten);
     trial.recalled = recalled;
     trial.recalledAt = performance.now();
+    // After the recall, which has waited for what was on its way.
+    const records = recalled ? await deps.findRecords([hashOfResponseId(forgotten.responseId)]) : [];
     const repeated = records.find(({ digest, surveyId }) => digest === trial.digest && surveyId === forgotten.surveyId);
-    if (recalled && repeated) return repeatedReply(deps, trial.request, trial.keyHash, repeated);
+    if (repeated) return repeatedReply(deps, trial.request, trial.keyHash, repeated);
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;

@@ -99,8 +99,10 @@ export function createIngest(deps: IngestDeps) {
     const recheck = storedRows && createRecheck({ ...deps, storedRows, tailCheck, breakOff: breakOff.signal });
     const held: HeldShard = { owner, lease, readers, recheck, stored: await deps.stream.acknowledged(owner.shard), isLost: false };
     try {
-      await Promise.all([storing(held), handingOn(held), rechecking(held)].map((loop) => loop.finally(() => (held.isLost = true))));
+      await Promise.all([storing(held), handingOn(held), rechecking(held)]);
     } finally {
+      // The loop that failed ends the others.
+      held.isLost = true;
       await lease.end();
       // Also from the middle of a batch: whoever goes on with it need not wait for the lease to end.
       if (isStopping) await deps.stream.release(owner).catch(() => undefined);
