@@ -13,7 +13,8 @@ import { middle } from './support/timing.ts';
 
 /**
  * Submissions a second at 64 connections: bare uWebSockets.js that parses and replies (the limit), Fastify with one Postgres row a
- * response (the peer), and this service with validation, limits, quota and a sync to disk before every reply, in turn, as the speed of a
+ * response (the peer), and this service with validation, limits, quota and a sync to disk before every reply, without and with a new
+ * Idempotency-Key each, in turn, as the speed of a
  * machine that others share changes from one minute to the next: ratios are those of neighbours in time. The load generator and all
  * stores share the machine. `--rounds N` (default 5), `--seconds N` (of this service a round, default 5; 10 while it is watched),
  * `--connections N` (default 64).
@@ -21,7 +22,7 @@ import { middle } from './support/timing.ts';
 const rounds = option('rounds', 5);
 const seconds = option('seconds', 5);
 const watchedSeconds = 10;
-const everybody = ['limit', 'peer', 'ours'] as const;
+const everybody = ['limit', 'peer', 'ours', 'keyed'] as const;
 type Who = (typeof everybody)[number];
 const connections = option('connections', 64);
 const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
@@ -41,20 +42,25 @@ type Round = Record<Who, LoadResult>;
 async function compare(ours: BenchService): Promise<void> {
   const survey = await ours.makeSurvey({ quota: 100_000_000 });
   const probe = await makeProbe(ours, survey.id);
-  const request = postBytes(`/api/v1/responses/surveys/${survey.id}/submit`, JSON.stringify({ answers: survey.answers }));
-  const loadOn = (port: number, duration: number) => runLoad({ host: '127.0.0.1', port, connections, seconds: duration, request: () => request });
+  const path = `/api/v1/responses/surveys/${survey.id}/submit`;
+  const body = JSON.stringify({ answers: survey.answers });
+  const request = postBytes(path, body);
+  const loadOn = (port: number, duration: number, next: () => Buffer = () => request) => runLoad({ host: '127.0.0.1', port, connections, seconds: duration, request: next });
+  let keys = 0;
+  const keyedRequest = (): Buffer => postBytes(path, body, `Idempotency-Key: bench-${(keys += 1)}-of-this-run\r\n`);
   const [limit, peer] = [await startPeer('peer-bare'), await startPeer('peer-fastify', { DATABASE_URL: ours.peerDatabaseUrl })];
   const loads: LoadResult[] = [];
-  const loadOurs = async (duration: number): Promise<LoadResult> => {
-    const result = await loadOn(ours.port, duration);
+  const loadOurs = async (duration: number, next?: () => Buffer): Promise<LoadResult> => {
+    const result = await loadOn(ours.port, duration, next);
     loads.push(result);
     return result;
   };
   try {
     for (const port of [limit.port, peer.port]) await loadOn(port, 1);
     await loadOurs(2);
+    await loadOurs(1, keyedRequest);
     const measured: Round[] = [];
-    const measures = { limit: () => loadOn(limit.port, 3), peer: () => loadOn(peer.port, 3), ours: () => loadOurs(seconds) };
+    const measures = { limit: () => loadOn(limit.port, 3), peer: () => loadOn(peer.port, 3), ours: () => loadOurs(seconds), keyed: () => loadOurs(seconds, keyedRequest) };
     for (let round = 0; round < rounds; round += 1) {
       const found = new Map<Who, LoadResult>();
       // There and back, so that a machine that grows quicker favours nobody.
@@ -93,19 +99,21 @@ interface Measured {
 }
 
 function report({ measured, watched, visible, accepted, stored, errors }: Measured): void {
-  for (const { limit, peer, ours } of measured) {
+  for (const { limit, peer, ours, keyed } of measured) {
     line('bare uWebSockets.js, parse and reply (limit)', limit);
     line('Fastify + postgres.js, a row a response (peer)', peer);
     line('this service, durable', ours);
+    line('the same, each with an Idempotency-Key', keyed);
   }
   line('the same, while analytics are asked for', watched);
   const [ofLimit, ofPeer] = [middle(measured.map(({ limit, ours }) => ours.perSecond / limit.perSecond)), middle(measured.map(({ peer, ours }) => ours.perSecond / peer.perSecond))];
-  const [limit, peer, ours] = everybody.map((who) => middle(measured.map((round) => round[who].perSecond)));
+  const [limit, peer, ours, keyed] = everybody.map((who) => middle(measured.map((round) => round[who].perSecond)));
+  const keyedOfOurs = middle(measured.map(({ ours, keyed }) => keyed.perSecond / ours.perSecond));
   const p99Ms = Math.max(...measured.map(({ ours: { p99Ms } }) => p99Ms));
-  console.log(`medians of ${measured.length} rounds: ours / limit ${ofLimit.toFixed(2)} (wanted ≥ 0.40) · ours / peer ${ofPeer.toFixed(1)} (wanted ≥ 4) · greatest p99 ${p99Ms} ms (wanted ≤ 50)`);
+  console.log(`medians of ${measured.length} rounds: ours / limit ${ofLimit.toFixed(2)} (wanted ≥ 0.40) · ours / peer ${ofPeer.toFixed(1)} (wanted ≥ 4) · with keys / without ${keyedOfOurs.toFixed(2)} (wanted ≥ 0.6) · greatest p99 ${p99Ms} ms (wanted ≤ 50)`);
   console.log(`accepted ${accepted} · stored ${stored} · accepted → visible p95 ${visible.p95Ms} ms over ${visible.samples} samples (wanted ≤ 1000)`);
   console.log(JSON.stringify({
-    bench: 'submit', limit, peer, ours, oursOfLimit: Number(ofLimit.toFixed(3)), oursOfPeer: Number(ofPeer.toFixed(2)), oursWatched: watched.perSecond,
+    bench: 'submit', limit, peer, ours, oursOfLimit: Number(ofLimit.toFixed(3)), oursOfPeer: Number(ofPeer.toFixed(2)), keyed, keyedOfOurs: Number(keyedOfOurs.toFixed(2)), oursWatched: watched.perSecond,
     p50Ms: middle(measured.map((round) => round.ours.p50Ms)), p99Ms, errors, accepted, stored, visibleP95Ms: visible.p95Ms,
   }));
 }

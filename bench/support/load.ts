@@ -91,7 +91,7 @@ function wholeReply(bytes: Buffer): number | undefined {
   return bytes.length >= end + headEnd.length + Number(length ?? 0) ? Number(head.slice(statusAt, statusAt + 3)) : undefined;
 }
 
-/** A POST with a JSON body as bytes on the wire. */
-export function postBytes(path: string, body: string): Buffer {
-  return Buffer.from(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+/** A POST with a JSON body as bytes on the wire; `headers`: further ones, each ended by a line break. */
+export function postBytes(path: string, body: string, headers = ''): Buffer {
+  return Buffer.from(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
 }

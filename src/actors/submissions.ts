@@ -74,7 +74,7 @@ const heldAtMostMs = 11_000;
 /** Between attempts at a survey of which nobody here knows anything newer; the pauses double. */
 const [firstWaitMs, longestWaitMs] = [20, 500];
 /** What was recalled longer ago may have been continued since, and that be recalled again: it is recalled anew. */
-const recalledForMs = 5000;
+const recalledForMs = 1000;
 /** While others continue the same response: of those that come at once one is accepted at each attempt. */
 const mergeAttempts = 200;
 

@@ -31,8 +31,8 @@ await withIntake(1024 * mebibyte, async ({ service, makeSurvey }) => {
   const [fat, other] = [await makeSurvey(), await makeSurvey()];
   const text = 'x'.repeat(9900);
   const loads = {
-    '300/s of 12 KB, 1 GiB': { perSecond: 300, addresses: Array.from({ length: 50 }, (_, n) => `127.0.1.${n + 1}`), body: () => ({ answers: [{ questionId: fat.questionId, textValue: text }], metadata: fatMetadata(2000) }) },
-    '14 addresses, partials of 120 KB, 1 GiB': { perSecond: 14, addresses: Array.from({ length: 14 }, (_, n) => `127.0.2.${n + 1}`), body: () => ({ answers: [], isComplete: false, metadata: fatMetadata(120_000) }) },
+    '300/s of 12 KB, 1 GiB': { perSecond: 300, addresses: Array.from({ length: 50 }, (_, n) => `127.0.1.${n + 1}`), body: () => ({ answers: [{ questionId: fat.questionId, textValue: text }], metadata: { page: 'x'.repeat(1000), more: 'x'.repeat(1000) } }) },
+    '14 addresses, partials of 120 KB, 1 GiB': { perSecond: 14, addresses: Array.from({ length: 14 }, (_, n) => `127.0.2.${n + 1}`), body: () => ({ answers: [], isComplete: false, metadata: fatMetadata('\u0001') }) },
   };
   for (const [name, load] of Object.entries(loads)) {
     const [large, small] = await Promise.all([sendPaced(service, fat.id, { seconds, ...load }), sendPaced(service, other.id, { seconds, perSecond: 20, addresses: ['127.0.3.1'], body: () => ({ answers: [] }) })]);

@@ -79,10 +79,9 @@ function post(port: number, path: string, localAddress: string, body: string): P
   });
 }
 
-/** Twenty pairs of metadata of so many bytes in all. */
-export function fatMetadata(bytes: number): Record<string, string> {
-  const value = 'm'.repeat(Math.floor(bytes / 20));
-  return Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`key${n}`, value]));
+/** The most metadata that a submission may have; of a control character each sign takes six bytes where it is stored. */
+export function fatMetadata(sign: string): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`key${n}`, sign.repeat(1000)]));
 }
 
 export interface IntakeFigures {

@@ -23,8 +23,8 @@ export interface GenerationRules {
 const openMs = 10 * 60_000;
 /** An hour of closed generations stays at hand while there is room. */
 const keptClosed = 6;
-/** However much the memory is wanted: what goes on with a response has read what was saved of it before. */
-const leastAgeMs = 15_000;
+/** However much the memory is wanted: who goes on with a response has read what was saved of it up to some seconds before. */
+const leastAgeMs = 4000;
 
 type GenerationsRedis = Redis & { turnGenerations(...args: (string | number)[]): Promise<string> };
 
