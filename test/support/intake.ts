@@ -54,7 +54,7 @@ export function appendix(surveyId: string, { key = '', ...more }: Partial<Append
 
 /** As an hour does to a key or an id, or the want of memory: only that it was used is still known. */
 export async function forgetRecord(redis: Redis, hash: string): Promise<void> {
-  for (const name of await redis.keys('idem:recent:*')) await redis.hdel(name, hash.slice(8));
+  for (const name of await redis.keys('idem:recent:*')) await redis.hdel(name, hash.slice(8, 22));
 }
 
 /** As three days do. */

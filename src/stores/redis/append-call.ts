@@ -50,9 +50,7 @@ export function encodeBatch(batch: readonly Waiting[], isFormerKnown = false): A
     else {
       single.push(item);
       singles.push(
-        part.index, appendix.caller, appendix.limit, appendix.row, '+', appendix.refusal, appendix.keyHash, appendix.digest, appendix.isComplete ? '1' : '0',
-        appendix.responseId, appendix.seen === null ? '' : appendix.seen, momentText(appendix.submittedAtMs), appendix.state, appendix.idHash, appendix.isLookedUp ? '1' : '0', appendix.records,
-        isFormerKnown ? appendix.idempotencyKey : '',
+        part.index, appendix.caller, appendix.limit, appendix.row, '+', namesOf(appendix, isFormerKnown), appendix.responseId, appendix.refusal, appendix.state, appendix.records,
       );
     }
   }
@@ -66,6 +64,13 @@ export function encodeBatch(batch: readonly Waiting[], isFormerKnown = false): A
     }
   fields.push(...singles);
   return { fields, settle: (results, tell) => settleAll({ groups, singles: single }, results, tell) };
+}
+
+const [noDigest, noHash] = [' '.repeat(12), ' '.repeat(24)];
+
+/** What names a submission, with every part at its place. */
+function namesOf({ isComplete, isLookedUp, submittedAtMs, digest, keyHash, idHash, seen, idempotencyKey }: Appendix, isFormerKnown: boolean): string {
+  return `${isComplete ? 1 : 0}${isLookedUp ? 1 : 0}${momentText(submittedAtMs)}${digest || noDigest}${keyHash || noHash}${idHash || noHash}${seen ?? ''}${isFormerKnown ? ` ${idempotencyKey}` : ''}`;
 }
 
 /** A moment as the scripts keep it: Unix milliseconds to base 36, 8 digits from 1972 to 2059. */

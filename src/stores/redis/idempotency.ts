@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { assetPath } from '../../assets.ts';
 import type { Shards } from './shards.ts';
 
-/** Hexadecimal digits of a hash by which a key is remembered: 8 choose where, 16 are its name there. */
+/** Hexadecimal digits of a hash by which a key is remembered: 8 choose where, 14 are its name there. */
 const hashDigits = 24;
 
 /** An idempotency key as the intake and the response store remember it: of one survey. */
@@ -20,8 +20,10 @@ export interface GenerationRules {
   isWanted: boolean;
 }
 
+/** However much memory there is: in a larger one looking for a record takes longer. */
+const largestBytes = 6 * 1024 * 1024;
 const openMs = 10 * 60_000;
-/** An hour of closed generations stays at hand while there is room. */
+/** So many closed generations stay at hand while there is room: an hour, and less where many keys come. */
 const keptClosed = 6;
 /** However much the memory is wanted: who goes on with a response has read what was saved of it up to some seconds before. */
 const leastAgeMs = 4000;
@@ -36,7 +38,7 @@ export function createIdempotencyGenerations(plain: Redis, { all }: Pick<Shards,
     /** Closes and drops what may be closed and dropped. True: there is more to drop at once. */
     turn: async ({ bytesAtMost, isWanted }: GenerationRules): Promise<boolean> =>
       (await redis.turnGenerations(
-        ...all.map(({ stream }) => stream), Math.floor(bytesAtMost), openMs, keptClosed, isWanted ? '1' : '0', leastAgeMs, ...all.map(({ prefix }) => prefix),
+        ...all.map(({ stream }) => stream), Math.floor(Math.min(bytesAtMost, largestBytes)), openMs, keptClosed, isWanted ? '1' : '0', leastAgeMs, ...all.map(({ prefix }) => prefix),
       )) === '1',
   };
 }

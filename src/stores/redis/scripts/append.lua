@@ -4,12 +4,11 @@
 --   number of surveys, (survey id, expected revision) each, then
 --   either a group of whole responses under new ids from one caller, of which nothing need be remembered, five fields:
 --   1 survey index (from 1) · 2 caller to count the limit under ('' = already counted) · 3 limit · 4 rows, a line each · 5 how many
---   or a submission by itself, seventeen fields: the first four as above with one row, then
---   5 '+' · 6 refusal ('' = none) · 7 idempotency key, hashed ('' = none) · 8 digest of the body · 9 isComplete '1'/'0' · 10 response id
---   11 versions seen ('' = a new id of our own that keeps no state) · 12 submitted at, in ms, to base 36 (8 digits) · 13 state to keep for resuming ('' = none)
---   14 the response id, hashed, where a client made it ('' = none) · 15 '1' when the response store was asked and knows no record of either
---   16 idempotency records for the response store, a line each ('' = none)
---   17 the idempotency key itself, while a former version may have kept it ('' = no more)
+--   or a submission by itself, ten fields: the first four as above with one row, then
+--   5 '+' · 6 what names it, in one text: isComplete '1'/'0' · '1' when the response store was asked and knows no record of key and id · submitted at, in ms
+--     to base 36 (8) · digest of the body (12) · idempotency key, hashed (24) · response id, hashed, where a client made it (24) · versions seen ('' = a new id of
+--     our own that keeps no state) · a blank and the idempotency key itself, while a former version may have kept it; what there is none of is blank
+--   7 response id · 8 refusal ('' = none) · 9 state to keep for resuming ('' = none) · 10 idempotency records for the response store, a line each ('' = none)
 -- Returns for each group 'ms-until-the-window-ends counted passed accepted code isFilled': of its submissions, in order, those past
 --   `passed` are over the limit, the first `accepted` are accepted (the last of them fills the quota if isFilled), `code` is for those between;
 --   for each single 'code remaining ms-until-the-window-ends text'.
@@ -46,16 +45,22 @@ local function fill(survey)
   fillings[#fillings + 1] = survey.id
 end
 
--- Limit first: what follows may refuse, but it has been counted. Gives the count after these and the window's end.
+-- Limit first: what follows may refuse, but it has been counted. Gives the count after these and the window's end. Each caller's counter is read and written
+-- once, however many of its submissions travel by themselves.
+local counters = {}
 local function countLimit(survey, caller, n)
   if caller == '' then return -1, 0 end
   local name = prefix .. 'limit:' .. survey.id .. ':' .. caller
-  local count = redis.call('INCRBY', name, n)
-  if count == n then
-    redis.call('PEXPIRE', name, windowMs)
-    return count, windowMs
+  local counter = counters[name]
+  if counter then
+    counter.count, counter.unwritten = counter.count + n, counter.unwritten + n
+    return counter.count, counter.left
   end
-  return count, redis.call('PTTL', name)
+  local count = redis.call('INCRBY', name, n)
+  local left = windowMs
+  if count == n then redis.call('PEXPIRE', name, windowMs) else left = redis.call('PTTL', name) end
+  counters[name] = { count = count, left = left, unwritten = 0 }
+  return count, left
 end
 
 -- Large rows count for their bytes too, over all surveys of the shard. Gives whether the caller has sent too many, and the window's end.
@@ -108,47 +113,59 @@ end
 -- Idempotency records. What was accepted lately is kept as a record of 48 bytes, in hashes small enough for Redis to keep each in one piece, by
 -- generation: a generation goes once the response store has all of it. That a key was used is remembered for two days and more in sets of
 -- integers, four bytes a key: by day, and in as many sets as keep each small. A key that is in no set is new; of one that is in a set and has no
--- record any more, the response store is asked.
-local recentBuckets, seenBuckets, keysABucket, lastLevel, daySeconds, seenDays = 2048, 256, 200, 6, 86400, 3
+-- record any more, the response store is asked. What days are over is dropped with the generations.
+local recentBuckets, seenBuckets, keysABucket, lastLevel, daySeconds, seenDays = 4096, 256, 200, 6, 86400, 3
 local idempotency
 
 local function openIdempotency()
   if idempotency then return idempotency end
   local day = math.floor(tonumber(redis.call('TIME')[1]) / daySeconds)
   local counts = redis.call('HMGET', 'idem:seen', day, day - 1, day - 2)
-  local days = {}
+  local levels = {}
   for i = 1, seenDays do
     local count, level = tonumber(counts[i] or 0), 0
     while level < lastLevel and count >= seenBuckets * keysABucket * 4 ^ level do level = level + 1 end
-    days[i] = { day = day + 1 - i, level = level, isEmpty = count == 0 }
+    levels[i] = count == 0 and -1 or level
   end
-  idempotency = { generation = tonumber(redis.call('GET', 'idem:generation') or 0), days = days, newKeys = 0, newBytes = 0 }
+  local today = math.max(0, levels[1])
+  -- Sets of before, in which a key may be: names without the bucket, and how many buckets.
+  local others = {}
+  for i = 1, seenDays do
+    for level = 0, levels[i] do
+      if i > 1 or level < today then others[#others + 1] = { 'idem:seen:' .. (day + 1 - i) .. ':' .. level .. ':', seenBuckets * 4 ^ level } end
+    end
+  end
+  idempotency = {
+    generation = tonumber(redis.call('GET', 'idem:generation') or 0), day = day, present = 'idem:seen:' .. day .. ':' .. today .. ':', buckets = seenBuckets * 4 ^ today,
+    others = others, newKeys = 0, newBytes = 0,
+  }
   return idempotency
 end
 
--- A key is 24 hexadecimal digits: 8 choose the places, 16 are the name within them.
-local function recentName(generation, key) return 'idem:recent:' .. generation .. ':' .. tonumber(string.sub(key, 1, 8), 16) % recentBuckets end
-local function seenName(day, level, key) return 'idem:seen:' .. day .. ':' .. level .. ':' .. tonumber(string.sub(key, 1, 8), 16) % (seenBuckets * 4 ^ level) end
-local function seenNumber(key) return string.format('%.0f', tonumber(string.sub(key, 9, 16), 16) - 2147483648) end
+-- A key is 24 hexadecimal digits: 8 choose the places, 14 are the name within them.
+local function recentName(generation, place) return 'idem:recent:' .. generation .. ':' .. place % recentBuckets end
+local function nameWithin(key) return string.sub(key, 9, 22) end
+local function placeOf(key) return tonumber(string.sub(key, 1, 8), 16) end
+local function numberOf(key) return string.format('%.0f', tonumber(string.sub(key, 9, 16), 16) - 2147483648) end
 
-local function wasSeen(key)
-  local number = seenNumber(key)
-  for i, day in ipairs(openIdempotency().days) do
-    if not day.isEmpty or (i == 1 and idempotency.newKeys > 0) then
-      for level = 0, day.level do
-        if redis.call('SISMEMBER', seenName(day.day, level, key), number) == 1 then return true end
+-- What is known of a key: nothing (then it counts as used from now on, until `forgive`), or the code for whoever sends it again.
+-- A record: digest (12), isComplete, submitted at (8), and of a response's id the end of its survey's.
+local function recall(key, digest, isAsked, surveyEnd)
+  local memory, place, number = openIdempotency(), placeOf(key), numberOf(key)
+  local wasSeen = redis.call('SADD', memory.present .. place % memory.buckets, number) == 0
+  if not wasSeen then
+    for i = 1, #memory.others do
+      local other = memory.others[i]
+      if redis.call('SISMEMBER', other[1] .. place % other[2], number) == 1 then
+        wasSeen = true
+        redis.call('SREM', memory.present .. place % memory.buckets, number)
+        break
       end
     end
   end
-  return false
-end
-
--- What is known of a key: nothing, or the code for whoever sends it again. A record: digest (12), isComplete, submitted at (8), and of a response's id the
--- end of its survey's.
-local function recall(key, digest, isAsked, surveyEnd)
-  if not wasSeen(key) then return nil end
-  for generation = idempotency.generation, math.max(0, idempotency.generation - tonumber(redis.call('LLEN', 'idem:closed'))), -1 do
-    local record = redis.call('HGET', recentName(generation, key), string.sub(key, 9))
+  if not wasSeen then return nil end
+  for generation = memory.generation, math.max(0, memory.generation - tonumber(redis.call('LLEN', 'idem:closed'))), -1 do
+    local record = redis.call('HGET', recentName(generation, place), nameWithin(key))
     if record then
       if string.sub(record, 1, 12) ~= digest or string.sub(record, 22) ~= surveyEnd then return MISMATCH, '' end
       return REPLAY, string.sub(record, 13, 13) .. ' ' .. string.sub(record, 14, 21)
@@ -158,38 +175,40 @@ local function recall(key, digest, isAsked, surveyEnd)
   return LOOKUP, ''
 end
 
+-- A key of a submission that was not accepted was not used. One that the response store was asked about stays in its set: it was there before.
+local function forgive(key, isAsked)
+  if isAsked then return end
+  redis.call('SREM', idempotency.present .. placeOf(key) % idempotency.buckets, numberOf(key))
+end
+
 local function note(key, record)
-  local today = openIdempotency().days[1]
-  local seen = seenName(today.day, today.level, key)
-  redis.call('HSET', recentName(idempotency.generation, key), string.sub(key, 9), record)
-  redis.call('SADD', seen, seenNumber(key))
-  redis.call('EXPIRE', seen, seenDays * daySeconds + 3600, 'NX')
+  redis.call('HSET', recentName(idempotency.generation, placeOf(key)), nameWithin(key), record)
   idempotency.newKeys, idempotency.newBytes = idempotency.newKeys + 1, idempotency.newBytes + 48
 end
 
 -- Remembers an open response, or one that was open before. The answers, of which there may be a lot, for as long as the response store may be without them.
-local function remember(survey, i, kept)
-  local stateName, answersName = 'response:' .. ARGV[i + 9], 'answers:' .. ARGV[i + 9]
-  local isComplete, n = ARGV[i + 8] == '1', (tonumber(ARGV[i + 10]) or 0) + 1
+local function remember(survey, item, kept)
+  local stateName, answersName = 'response:' .. item.responseId, 'answers:' .. item.responseId
+  local n = (tonumber(item.seen) or 0) + 1
   local generation = openIdempotency().generation
-  redis.call('HSET', stateName, 'n', n, 'done', isComplete and '1' or '0', 'digest', ARGV[i + 7], 'at', ARGV[i + 11], 'survey', survey.id, 'gen', generation)
+  redis.call('HSET', stateName, 'n', n, 'done', item.isComplete and '1' or '0', 'digest', item.digest, 'at', item.at, 'survey', survey.id, 'gen', generation)
   if kept[1] == '1' then redis.call('HSET', stateName, 'first', string.sub(kept[3], 1, 12)) end
   -- A former version kept the answers, and a reply, in the state.
   if kept[1] then redis.call('HDEL', stateName, 'data', 'reply') end
   redis.call('EXPIRE', stateName, memoryTtl)
-  redis.call('RPUSH', 'idem:open:' .. generation, ARGV[i + 9])
+  redis.call('RPUSH', 'idem:open:' .. generation, item.responseId)
   idempotency.newBytes = idempotency.newBytes + 400
-  if not isComplete then
-    redis.call('SET', answersName, n .. ':' .. ARGV[i + 12], 'EX', answersTtl)
-    idempotency.newBytes = idempotency.newBytes + #ARGV[i + 12] + 100
+  if not item.isComplete then
+    redis.call('SET', answersName, n .. ':' .. item.state, 'EX', answersTtl)
+    idempotency.newBytes = idempotency.newBytes + #item.state + 100
   elseif n > 1 then redis.call('DEL', answersName) end
 end
 
 -- Whether the response that this row belongs to has been deleted a short while ago: of several under its id the one that was submitted at that moment.
-local function isRemoved(responseId, row)
-  local removed = redis.call('GET', prefix .. 'removed:' .. responseId)
+local function isRemoved(item)
+  local removed = redis.call('GET', prefix .. 'removed:' .. item.responseId)
   if not removed then return false end
-  local moment = string.match(row, '^%["[^"]*","[^"]*",(%d+),')
+  local moment = string.match(item.row, '^%["[^"]*","[^"]*",(%d+),')
   -- Former versions noted no moment.
   return removed == '1' or not moment or string.find(',' .. removed .. ',', ',' .. moment .. ',', 1, true) ~= nil
 end
@@ -201,56 +220,59 @@ local function replyOf(kept, isComplete)
 end
 
 -- What is known of the response that a submission names: nothing, or the code that it meets.
-local function recallResponse(survey, i, kept)
-  local digest, seen = ARGV[i + 7], ARGV[i + 10]
+local function recallResponse(survey, item, kept)
   if kept[7] and kept[7] ~= '1' then return NEWER, '' end
   if kept[1] then
     if kept[5] ~= survey.id then return MISMATCH, '' end
-    if string.sub(kept[3], 1, 12) == digest then return REPLAY, replyOf(kept, kept[2] == '1') end
-    if kept[6] and string.sub(kept[6], 1, 12) == digest then return REPLAY, replyOf(kept, false) end
-    if seen == '0' then
+    if string.sub(kept[3], 1, 12) == item.digest then return REPLAY, replyOf(kept, kept[2] == '1') end
+    if kept[6] and string.sub(kept[6], 1, 12) == item.digest then return REPLAY, replyOf(kept, false) end
+    if item.seen == '0' then
       -- Its first save may be known to the response store alone.
-      if not kept[6] and tonumber(kept[1]) > 1 and ARGV[i + 14] ~= '1' then return LOOKUP, '' end
+      if not kept[6] and tonumber(kept[1]) > 1 and not item.isAsked then return LOOKUP, '' end
       return MISMATCH, ''
     end
     if kept[2] == '1' then return COMPLETE, '' end
-    if kept[1] ~= seen then return CHANGED, '' end
+    if kept[1] ~= item.seen then return CHANGED, '' end
     return nil
   end
   -- Of what is no longer remembered, the caller has asked the response store; but it may have been deleted since.
-  if seen ~= '0' then
-    if isRemoved(ARGV[i + 9], ARGV[i + 3]) then return CHANGED, '' end
+  if item.seen ~= '0' then
+    if isRemoved(item) then return CHANGED, '' end
     return nil
   end
-  if ARGV[i + 13] ~= '' then return recall(ARGV[i + 13], digest, ARGV[i + 14] == '1', string.sub(survey.id, -8)) end
+  if item.idKey then
+    local code, text = recall(item.idKey, item.digest, item.isAsked, string.sub(survey.id, -8))
+    item.isIdUsed = not code
+    return code, text
+  end
 end
 
 -- A former version kept a key with the digest (43) and the reply; a newer one that keeps it in another form begins it with an exclamation mark.
-local function recallFormer(survey, key, digest)
-  local known = redis.call('GET', prefix .. 'idem:' .. survey.id .. ':' .. key)
+local function recallFormer(survey, item)
+  local known = redis.call('GET', prefix .. 'idem:' .. survey.id .. ':' .. item.formerKey)
   if not known then return nil end
   if string.byte(known) == 33 then return NEWER, '' end
-  if string.sub(known, 1, 12) == digest then return REPLAY, string.sub(known, 44) end
+  if string.sub(known, 1, 12) == item.digest then return REPLAY, string.sub(known, 44) end
   return MISMATCH, ''
 end
 
-local function decide(survey, i)
-  local key, digest, isComplete, responseId, seen = ARGV[i + 6], ARGV[i + 7], ARGV[i + 8] == '1', ARGV[i + 9], ARGV[i + 10]
-  if key ~= '' then
-    local code, text = recall(key, digest, ARGV[i + 14] == '1', '')
-    if not code and ARGV[i + 16] ~= '' then code, text = recallFormer(survey, ARGV[i + 16], digest) end
+local function decide(survey, item)
+  if item.key then
+    local code, text = recall(item.key, item.digest, item.isAsked, '')
+    item.isKeyUsed = not code
+    if not code and item.formerKey then code, text = recallFormer(survey, item) end
     if code then return code, text end
   end
   local kept = {}
-  if seen ~= '' then
-    kept = redis.call('HMGET', 'response:' .. responseId, 'n', 'done', 'digest', 'reply', 'survey', 'first', 'v', 'at')
-    local code, text = recallResponse(survey, i, kept)
+  if item.seen ~= '' then
+    kept = redis.call('HMGET', 'response:' .. item.responseId, 'n', 'done', 'digest', 'reply', 'survey', 'first', 'v', 'at')
+    local code, text = recallResponse(survey, item, kept)
     if code then return code, text end
   end
   if not survey.isKnown then return UNKNOWN, '' end
   if not survey.isCurrent then return STALE, '' end
   if survey.isHeld then return HELD, '' end
-  if ARGV[i + 5] ~= '' then return REFUSED, ARGV[i + 5] end
+  if item.refusal ~= '' then return REFUSED, item.refusal end
   if survey.isFilled then return QUOTA, '' end
   if survey.isCrowding then return FULL, '' end
   if survey.quota and survey.completed + survey.newCompleted >= survey.quota then
@@ -258,21 +280,35 @@ local function decide(survey, i)
     return QUOTA, ''
   end
 
-  local isFirst = seen == '' or seen == '0'
+  local isFirst = item.seen == '' or item.seen == '0'
   if isFirst then survey.newTotal = survey.newTotal + 1 end
-  if isComplete then survey.newCompleted = survey.newCompleted + 1 end
-  add(survey, ARGV[i + 3], 1)
-  local record = digest .. ARGV[i + 8] .. ARGV[i + 11]
-  if key ~= '' then note(key, record) end
-  if ARGV[i + 13] ~= '' then note(ARGV[i + 13], record .. string.sub(survey.id, -8)) end
+  if item.isComplete then survey.newCompleted = survey.newCompleted + 1 end
+  add(survey, item.row, 1)
+  local record = item.digest .. (item.isComplete and '1' or '0') .. item.at
+  if item.key then note(item.key, record) end
+  if item.isIdUsed then note(item.idKey, record .. string.sub(survey.id, -8)) end
   -- Of a response that is complete at once the record says all.
-  if ARGV[i + 12] ~= '' or kept[1] or not isFirst then remember(survey, i, kept) end
-  if ARGV[i + 15] ~= '' then records[#records + 1] = ARGV[i + 15] end
-  if survey.quota and isComplete and survey.completed + survey.newCompleted == survey.quota then
+  if item.state ~= '' or kept[1] or not isFirst then remember(survey, item, kept) end
+  if item.records ~= '' then records[#records + 1] = item.records end
+  if survey.quota and item.isComplete and survey.completed + survey.newCompleted == survey.quota then
     fill(survey)
     return FILLED, ''
   end
   return ACCEPTED, ''
+end
+
+local function given(text, from, to)
+  if string.byte(text, from) == 32 then return nil end
+  return string.sub(text, from, to)
+end
+
+local function readItem(i)
+  local named = ARGV[i + 5]
+  local seen, formerKey = string.match(named, '^(%-?%d*) ?(.*)$', 71)
+  return {
+    row = ARGV[i + 3], responseId = ARGV[i + 6], refusal = ARGV[i + 7], state = ARGV[i + 8], records = ARGV[i + 9], isComplete = string.byte(named, 1) == 49, isAsked = string.byte(named, 2) == 49,
+    at = string.sub(named, 3, 10), digest = string.sub(named, 11, 22), key = given(named, 23, 46), idKey = given(named, 47, 70), seen = seen, formerKey = formerKey ~= '' and formerKey or nil,
+  }
 end
 
 local function takeSingle(survey, i)
@@ -281,7 +317,12 @@ local function takeSingle(survey, i)
   if count > limit then return LIMITED .. ' 0 ' .. left .. ' ' end
   local isTooMuch, bytesLeft = countLarge(ARGV[i + 1], #ARGV[i + 3])
   if isTooMuch then return LIMITED .. ' 0 ' .. bytesLeft .. ' ' end
-  local code, text = decide(survey, i)
+  local item = readItem(i)
+  local code, text = decide(survey, item)
+  if code ~= ACCEPTED and code ~= FILLED then
+    if item.isKeyUsed then forgive(item.key, item.isAsked) end
+    if item.isIdUsed then forgive(item.idKey, item.isAsked) end
+  end
   return code .. ' ' .. (count < 0 and -1 or limit - count) .. ' ' .. left .. ' ' .. text
 end
 
@@ -290,11 +331,15 @@ while i <= #ARGV do
   local survey = surveys[tonumber(ARGV[i])]
   if ARGV[i + 4] == '+' then
     results[#results + 1] = takeSingle(survey, i)
-    i = i + 17
+    i = i + 10
   else
     results[#results + 1] = takeGroup(survey, i)
     i = i + 5
   end
+end
+
+for name, counter in pairs(counters) do
+  if counter.unwritten > 0 then redis.call('INCRBY', name, counter.unwritten) end
 end
 
 local touched, sizes, bytes = {}, {}, 0
@@ -311,7 +356,7 @@ end
 
 if idempotency and idempotency.newBytes > 0 then
   redis.call('HINCRBY', 'idem:generations', idempotency.generation, idempotency.newBytes)
-  redis.call('HINCRBY', 'idem:seen', idempotency.days[1].day, idempotency.newKeys)
+  redis.call('HINCRBY', 'idem:seen', idempotency.day, idempotency.newKeys)
 end
 
 if rowCount > 0 or #fillings > 0 then

@@ -1,8 +1,9 @@
--- Keeps what is remembered of accepted submissions small: closes the present generation when it is large, old, or the memory is wanted, and drops closed ones
--- once the response store has all of them. KEYS: the shards' streams. ARGV: bytes of a generation, ms that it is open, generations that are kept closed,
+-- Keeps what is remembered of accepted submissions small: closes the present generation when it is large, old, or the memory is wanted, drops closed ones
+-- once the response store has all of them, and the sets of days that are over. KEYS: the shards' streams. ARGV: bytes of a generation, ms that it is open, generations that are kept closed,
 --   '1' when the memory is wanted, ms that a closed one stays however much the memory is wanted, then each shard's prefix.
 -- Returns '1' when there is more to drop at once.
-local recentBuckets, idsAtOnce, keysAtOnce = 2048, 1000, 256
+local recentBuckets, seenBuckets, lastLevel, daySeconds, seenDays = 4096, 256, 6, 86400, 3
+local idsAtOnce, keysAtOnce, setsAtOnce = 1000, 256, 2048
 local bytesAtMost, ageAtMost, keptAtMost, isWanted, leastAge = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1', tonumber(ARGV[5])
 local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -36,6 +37,26 @@ if bytes > 0 then
     redis.call('HDEL', 'idem:opened', generation)
     redis.call('RPUSH', 'idem:closed', generation)
     redis.call('SET', 'idem:generation', generation + 1)
+  end
+end
+
+-- A day's sets, a part at a time: their names follow from their numbers, level after level.
+local today = math.floor(tonumber(time[1]) / daySeconds)
+for _, day in ipairs(redis.call('HKEYS', 'idem:seen')) do
+  if tonumber(day) <= today - seenDays then
+    local first = tonumber(redis.call('HGET', 'idem:over', day) or 0)
+    local number, names = 0, {}
+    for level = 0, lastLevel do
+      local sets = seenBuckets * 4 ^ level
+      for place = math.max(0, first - number), math.min(sets, first + setsAtOnce - number) - 1 do
+        if place >= 0 and #names < setsAtOnce then names[#names + 1] = 'idem:seen:' .. day .. ':' .. level .. ':' .. place end
+      end
+      number = number + sets
+    end
+    for from = 1, #names, keysAtOnce do redis.call('UNLINK', unpack(names, from, math.min(#names, from + keysAtOnce - 1))) end
+    if first + setsAtOnce >= number then redis.call('HDEL', 'idem:seen', day); redis.call('HDEL', 'idem:over', day)
+    else redis.call('HSET', 'idem:over', day, first + setsAtOnce) end
+    break
   end
 end
 
