@@ -48,7 +48,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   const recall = createRecall({ responses, buried, reading });
   const lookUpGate = createGate(lookUps);
   const submit = createSubmissions({
-    actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, now, newId: newResponseId,
+    actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, isFormerKnown: stores.isFormerKnown, now, newId: newResponseId,
     findStored: (responseId) => lookUpGate.run(() => reading.trace(responseId)),
     recall: (forgotten) => lookUpGate.run(() => recall(forgotten)),
     findRecords: (hashes) => lookUpGate.run(() => stores.idempotencyRecords.find(hashes)),

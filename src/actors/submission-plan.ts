@@ -10,6 +10,7 @@ import { encodeRecord } from '../stores/clickhouse/idempotency-records.ts';
 import { momentOf } from '../stores/redis/append-call.ts';
 import { hashOfResponseId } from '../stores/redis/idempotency.ts';
 import type { Intake, ResponseState } from '../stores/redis/intake.ts';
+import { bodyDigest } from './body-digest.ts';
 import { intakeProblem } from './intake-problem.ts';
 import type { ForgottenResponse, KeptState, RecalledResponse } from './kept-state.ts';
 import type { HeldSurvey } from './surveys.ts';
@@ -29,8 +30,8 @@ export interface SubmissionRequest {
   address: string;
 }
 
-/** A submission as most are, of which nothing has been read but that its body is to be JSON and that it has no key. */
-export interface UnreadSubmission extends Pick<SubmissionRequest, 'surveyId' | 'surveyToken' | 'address'> {
+/** A submission as most are, of which nothing has been read but that its body is to be JSON, and its headers. */
+export interface UnreadSubmission extends Pick<SubmissionRequest, 'surveyId' | 'idempotencyKey' | 'surveyToken' | 'address'> {
   /** The body, lent until the call returns. */
   bytes: Buffer;
   read(bytes: Buffer): SubmissionRequest;
@@ -123,16 +124,23 @@ export function makePlan(deps: PlanDeps, request: SubmissionRequest, held: HeldS
 }
 
 /** The plan of a submission that is written as most are and can be accepted; undefined: it is to be read and planned like any other. */
-export function planUsual(deps: PlanDeps, { bytes, surveyToken }: UnreadSubmission, held: HeldSurvey, newId: (nowMs: number) => string): Plan | undefined {
+export function planUsual(deps: PlanDeps, { bytes, surveyToken }: UnreadSubmission, held: HeldSurvey, { keyHash, idAt }: Pick<PlanContext, 'keyHash' | 'idAt'>): UsualPlan | undefined {
   const nowMs = deps.now();
   if (intakeProblem(held, nowMs)) return undefined;
   const usual = held.readUsual(bytes);
   if (!usual || tokenProblem({ surveyToken, submission: usual.submission }, held) || isNamed(usual.submission, held)) return undefined;
-  const plan = encodePlan(deps, { submission: usual.submission, held, responseId: newId(nowMs), context: unnamed, continued: { seen: null }, nowMs }, [], usual.row);
-  return plan.problem ? undefined : plan;
+  const canonical = keyHash === '' ? '' : usual.canonical();
+  if (canonical === undefined) return undefined;
+  const digest = keyHash === '' ? '' : bodyDigest(canonical);
+  const plan = encodePlan(deps, { submission: usual.submission, held, responseId: idAt(nowMs), context: { keyHash, digest }, continued: { seen: null }, nowMs }, [], usual.row);
+  return plan.problem ? undefined : { plan, digest };
 }
 
-const unnamed = { keyHash: '', digest: '' };
+export interface UsualPlan {
+  plan: Plan;
+  /** Of the body; '' where it has no key. */
+  digest: string;
+}
 
 /** An anonymous survey takes nobody's name. */
 const isNamed = ({ respondent }: Submission, { survey }: HeldSurvey): boolean => survey.isAnonymous && respondent !== undefined;

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Problem, changedTooOften, conflict, notFound, unavailable } from '../errors.ts';
+import { canonicalBody, formerCanonicalBody } from '../domain/canonical-body.ts';
 import type { Secrets } from '../secrets.ts';
 import type { IdempotencyRecord } from '../stores/clickhouse/idempotency-records.ts';
 import type { AppendResult } from '../stores/redis/appendix.ts';
@@ -38,6 +39,8 @@ export interface SubmissionsDeps extends PlanDeps {
   findRecords(hashes: readonly string[]): Promise<IdempotencyRecord[]>;
   /** Requests a minute, client address and survey; a survey may carry its own. */
   submitLimit: number;
+  /** Whether a former version may have taken submissions that are still remembered. */
+  isFormerKnown(): boolean;
   /** Refuses while the stream is too full; undefined when there is room. */
   pressure(): Problem | undefined;
   newId(nowMs?: number): string;
@@ -102,11 +105,15 @@ export function createSubmissions(given: SubmissionsDeps) {
 
 /** Takes a submission that is written as most are; it is read like any other only when something keeps it from being accepted. */
 function submitUsual(deps: Tools, call: UnreadSubmission): Promise<SubmissionOutcome> | undefined {
-  const held = deps.pressure() ? undefined : deps.actors.peek(call.surveyId);
-  const plan = held && planUsual(deps, call, held, deps.newId);
-  if (!held || !plan) return undefined;
-  const tried: Tried = { caller: deps.secrets.disguise(call.address), keyHash: '', digest: '', standing: undefined };
-  const body = call.bytes.toString('latin1');
+  const { surveyId, idempotencyKey, address, bytes } = call;
+  const held = deps.pressure() || (idempotencyKey !== undefined && deps.isFormerKnown()) ? undefined : deps.actors.peek(surveyId);
+  if (!held) return undefined;
+  const keyHash = keyHashOf(call);
+  const usual = planUsual(deps, call, held, { keyHash, idAt: keyHash === '' ? deps.newId : (nowMs) => responseIdOfKey(nowMs, keyHash) });
+  if (!usual) return undefined;
+  const { plan, digest } = usual;
+  const tried: Tried = { caller: deps.secrets.disguise(address), keyHash, digest, standing: undefined };
+  const body = bytes.toString('latin1');
   return append(deps, tried, held, plan).then((result) => {
     if (result.code === 'ACCEPTED') return accepted(plan, standingAfter(tried, held, deps, result));
     return insist(deps, beginTrial(deps, call.read(Buffer.from(body, 'latin1')), plan.responseId), { held, plan, result });
@@ -114,18 +121,19 @@ function submitUsual(deps: Tools, call: UnreadSubmission): Promise<SubmissionOut
 }
 
 function beginTrial({ secrets }: SubmissionsDeps, request: SubmissionRequest, ownId: string): Trial {
-  const { surveyId, idempotencyKey } = request;
-  const keyHash = idempotencyKey === undefined ? '' : hashOfKey(surveyId, idempotencyKey);
+  const keyHash = keyHashOf(request);
   return {
     request, caller: secrets.disguise(request.address), keyHash, digest: digestOf(request), idAt: keyHash === '' ? () => ownId : (nowMs) => responseIdOfKey(nowMs, keyHash),
     isAsked: false, isLookedUp: false, standing: undefined,
   };
 }
 
+const keyHashOf = ({ surveyId, idempotencyKey }: Pick<SubmissionRequest, 'surveyId' | 'idempotencyKey'>): string => (idempotencyKey === undefined ? '' : hashOfKey(surveyId, idempotencyKey));
+
 function append(deps: SubmissionsDeps, { request, caller, keyHash, digest, standing, isLookedUp = false }: Tried & { isLookedUp?: boolean }, { survey }: HeldSurvey, plan: Plan): Promise<AppendResult> {
   return deps.intake.append({
-    surveyId: survey.id, revision: survey.revision, caller: standing ? '' : caller, limit: survey.submissionRateLimit ?? deps.submitLimit, refusal: plan.problem || plan.isDoubtful || plan.forgotten ? 'x' : '',
-    idempotencyKey: request?.idempotencyKey ?? '', keyHash, digest, isComplete: plan.isComplete, responseId: plan.responseId, idHash: plan.idHash, seen: plan.seen, submittedAtMs: plan.submittedAtMs, isLookedUp,
+    surveyId: survey.id, revision: survey.revision, caller: standing ? '' : caller, limit: survey.submissionRateLimit ?? deps.submitLimit, isRefused: Boolean(plan.problem || plan.isDoubtful || plan.forgotten),
+    keyHash, digest, former: request && digest !== '' && deps.isFormerKnown() ? { key: request.idempotencyKey ?? '', digest: bodyDigest(formerCanonicalBody(request.body)) } : undefined, isComplete: plan.isComplete, responseId: plan.responseId, idHash: plan.idHash, seen: plan.seen, submittedAtMs: plan.submittedAtMs, isLookedUp,
     row: plan.row, state: plan.state, records: plan.records,
   });
 }
@@ -281,5 +289,5 @@ async function refresh(deps: SubmissionsDeps, held: HeldSurvey): Promise<boolean
 
 /** Only needed where a repeat can be recognised. */
 function digestOf({ idempotencyKey, submission, body }: SubmissionRequest): string {
-  return submission && idempotencyKey === undefined && submission.responseId === undefined && submission.isComplete ? '' : bodyDigest(body);
+  return submission && idempotencyKey === undefined && submission.responseId === undefined && submission.isComplete ? '' : bodyDigest(canonicalBody(body));
 }

@@ -33,6 +33,15 @@ export interface Text {
   view: DataView;
   /** How long it is. */
   end: number;
+  /** What has been read of the answers is written as `canonicalBody` writes it, as far as it was not parsed. */
+  isCanonical: boolean;
+  /** Those of the answers that were parsed. */
+  parsed: ParsedAnswer[];
+}
+
+interface ParsedAnswer {
+  answer: GivenAnswer;
+  written: string;
 }
 
 const [space, comma, bracket, openBrace, brace] = [0x20, 0x2c, 0x5d, 0x7b, 0x7d];
@@ -87,9 +96,12 @@ function valueAt(values: readonly KnownValue[], { view, end }: Text, at: number)
 }
 
 /** Where the answer after one that ends here begins; here where the list ends. */
-function next({ bytes }: Text, at: number): number {
+function next(text: Text, at: number): number {
+  const { bytes } = text;
   if (bytes[at] !== comma) return bytes[at] === bracket ? at : elsewhere;
-  const following = bytes[at + 1] === space ? at + 2 : at + 1;
+  const isSpaced = bytes[at + 1] === space;
+  if (isSpaced) text.isCanonical = false;
+  const following = isSpaced ? at + 2 : at + 1;
   return bytes[following] === openBrace ? following : elsewhere;
 }
 
@@ -100,7 +112,7 @@ function readOneByOne({ item, head, values = [] }: UsualQuestion, { text, at }: 
   do {
     const known = valueAt(values, text, from + head.length);
     const to = known ? from + head.length + known.written.length : text.bytes.indexOf(brace, from) + 1;
-    const answer = known?.answer ?? answerIn(item, text.bytes.toString('utf8', from + head.length, to));
+    const answer = known?.answer ?? answerIn(item, text, { from: from + head.length, to });
     if (!answer) return elsewhere;
     answers.push({ index: answers.length, answer });
     from = next(text, to);
@@ -110,15 +122,23 @@ function readOneByOne({ item, head, values = [] }: UsualQuestion, { text, at }: 
 
 /** A text without anything that JSON writes in another way. */
 const plainText = /^"textValue": ?"([^"\\\u0000-\u001f\ufffd]*)"\}$/;
+const textAt = '"textValue":'.length;
 
 /** What an answer holds beside its question, up to the first brace. What is no UTF-8 has become U+FFFD, and only by its number could a sign be written that no text may hold. */
-function answerIn({ question }: CompiledQuestion, text: string): GivenAnswer | undefined {
+function answerIn({ question }: CompiledQuestion, body: Text, { from, to }: { from: number; to: number }): GivenAnswer | undefined {
+  const text = body.bytes.toString('utf8', from, to);
   const textValue = plainText.exec(text)?.[1];
-  if (textValue !== undefined) return { questionId: question.id, textValue };
+  if (textValue !== undefined) {
+    if (text[textAt] === ' ') body.isCanonical = false;
+    return { questionId: question.id, textValue };
+  }
   if (text.includes('\ufffd') || text.includes('\\u')) return undefined;
   try {
-    const answer: unknown = JSON.parse(`{"questionId":${JSON.stringify(question.id)},${text}`);
-    return isWellShaped(answer, 0, []) && answer.questionId === question.id ? answer : undefined;
+    const written = `{"questionId":${JSON.stringify(question.id)},${text}`;
+    const answer: unknown = JSON.parse(written);
+    if (!isWellShaped(answer, 0, []) || answer.questionId !== question.id) return undefined;
+    body.parsed.push({ answer, written });
+    return answer;
   } catch {
     return undefined;
   }

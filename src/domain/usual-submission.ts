@@ -1,5 +1,6 @@
 import type { Finding } from '../errors.ts';
 import { startRow, type CompiledSurvey } from './answers.ts';
+import { canonicalAround, isCanonical } from './canonical-body.ts';
 import { comparable, isAt } from './comparable.ts';
 import type { AnswerRow } from './questions/contract.ts';
 import { readSubmission, type Submission } from './submission.ts';
@@ -10,6 +11,8 @@ export interface UsualSubmission {
   /** What it says beside its answers. */
   submission: Submission;
   row: AnswerRow;
+  /** The body as `canonicalBody` gives it, while the bytes are there; undefined where they have to be parsed for it. */
+  canonical(): string | undefined;
 }
 
 export type UsualReader = (bytes: Buffer) => UsualSubmission | undefined;
@@ -28,7 +31,7 @@ export function createUsualReader(compiled: CompiledSurvey): UsualReader {
   const frames = writings.map((writing) => createFrame(compiled, writing));
   return (bytes) => {
     if (bytes.length > longestBytes) return undefined;
-    const text: Text = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), end: bytes.length };
+    const text: Text = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), end: bytes.length, isCanonical: true, parsed: [] };
     for (const frame of frames) if (isAt(frame.opening, text.view, 0, text.end)) return readAround(compiled, frame, text, 0);
     for (const frame of frames) {
       const before = bytes.indexOf(frame.inside);
@@ -42,6 +45,7 @@ export function createUsualReader(compiled: CompiledSurvey): UsualReader {
 function createFrame(compiled: CompiledSurvey, writing: Writing) {
   const { comma, colon } = writing;
   return {
+    isCompact: comma === ',',
     /** Where they come first. */
     opening: comparable(`{"answers"${colon}[`),
     /** Where they come behind something else. No text within JSON can hold this, since a quote in it is written with a backslash. */
@@ -53,14 +57,19 @@ function createFrame(compiled: CompiledSurvey, writing: Writing) {
 type Frame = ReturnType<typeof createFrame>;
 
 /** `before`: the bytes in front of the answers' field. */
-function readAround(compiled: CompiledSurvey, { opening, inside, readAnswers }: Frame, text: Text, before: number): UsualSubmission | undefined {
+function readAround(compiled: CompiledSurvey, { isCompact, opening, inside, readAnswers }: Frame, text: Text, before: number): UsualSubmission | undefined {
   const { bytes } = text;
   const row = startRow(compiled, undefined);
-  const end = readAnswers(text, before === 0 ? opening.length : before + inside.length, row);
+  const from = before === 0 ? opening.length : before + inside.length;
+  const end = readAnswers(text, from, row);
   if (bytes[end] !== bracket) return undefined;
   const fields = fieldsAround(bytes, before, end + 1);
   const submission = fields === noFields ? answersAlone : fields && usualFields(fields);
-  return submission && { submission, row };
+  const canonical = (): string | undefined => {
+    if (!isCompact || !text.isCanonical || !text.parsed.every(({ answer, written }) => isCanonical(answer, written))) return undefined;
+    return canonicalAround(fields ?? noFields, bytes.toString('utf8', from - 1, end + 1));
+  };
+  return submission && { submission, row, canonical };
 }
 
 type Fields = Record<string, unknown>;

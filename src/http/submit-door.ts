@@ -13,7 +13,7 @@ import type { Limits } from './limits.ts';
 import { openReply } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
 import { defaultMaxBodyBytes, type Outcome } from './route.ts';
-import { acceptedText, conclude, readSubmissionCall, resetAt } from './routes/submit.ts';
+import { acceptedText, conclude, keyPattern, readSubmissionCall, resetAt } from './routes/submit.ts';
 
 type Header = readonly [string, string];
 
@@ -141,7 +141,8 @@ function begin({ submit }: SubmitDoorOptions, { head, surveyId, address }: Passa
   try {
     const { contentType, idempotencyKey, surveyToken } = head;
     const read = (given: Buffer) => readSubmissionCall({ surveyId, contentType, contentEncoding: undefined, idempotencyKey, surveyToken, address, bytes: given });
-    return submit(contentType === jsonType && idempotencyKey === undefined ? { surveyId, surveyToken, address, bytes, read } : read(bytes));
+    const isUsual = contentType === jsonType && (idempotencyKey === undefined || keyPattern.test(idempotencyKey));
+    return submit(isUsual ? { surveyId, idempotencyKey, surveyToken, address, bytes, read } : read(bytes));
   } catch (error) {
     return Promise.reject(error);
   }

@@ -12,7 +12,7 @@ import { findRedis } from '../../src/stores/embedded/redis-binary.ts';
 import { startRedis } from '../../src/stores/embedded/redis.ts';
 import { createPorts } from '../../src/stores/embedded/host/ports.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
-import { announced, appendix, quiet, submittedAt } from '../support/intake.ts';
+import { announced, appendix, digestOf, quiet, submittedAt } from '../support/intake.ts';
 
 const log = createLog('silent');
 const noPressure = { bytesAtMost: 1e9, isWanted: false };
@@ -194,7 +194,7 @@ describe('what is remembered of accepted submissions', () => {
   it('is nothing of a submission that was refused: its key may come again', async () => {
     const surveyId = await announced(intake, { quota: 1 });
     const send = (more: Parameters<typeof appendix>[1]) => intake.append(appendix(surveyId, { key: 'refused', digest: 'one', ...more }));
-    assert.equal((await send({ refusal: 'x' })).code, 'REFUSED');
+    assert.equal((await send({ isRefused: true })).code, 'REFUSED');
     assert.equal((await send({ revision: 9 })).code, 'STALE');
     assert.equal((await send({ digest: 'two', responseId: newId(), seen: 0 })).code, 'FILLED');
     const responseId = newId();
@@ -207,9 +207,12 @@ describe('what is remembered of accepted submissions', () => {
     const surveyId = await announced(intake);
     const { prefix } = shards.of(surveyId);
     await redis.set(`${prefix}idem:${surveyId}:former`, `${'one'.padEnd(12, '.').padEnd(43, 'x')}{"reply":1}`);
-    const knowing = createIntake({ redis, shards, metrics: quiet, isFormerKnown: () => true });
-    const send = (into: Intake, digest: string) => into.append(appendix(surveyId, { key: 'former', digest }));
-    assert.deepEqual([(await send(knowing, 'one')).text, (await send(knowing, 'two')).code, (await send(intake, 'one')).code], ['{"reply":1}', 'MISMATCH', 'ACCEPTED']);
+    const send = (digest?: string) => intake.append(appendix(surveyId, { key: 'former', digest: 'today', ...(digest && { former: { key: 'former', digest: digestOf(digest) } }) }));
+    assert.deepEqual([(await send('one')).text, (await send('two')).code, (await send()).code], ['{"reply":1}', 'MISMATCH', 'ACCEPTED']);
+    const own = newId();
+    const open = (digest: string, formerDigest: string) => intake.append(appendix(surveyId, { responseId: own, seen: 0, digest, former: { key: '', digest: digestOf(formerDigest) } }));
+    await redis.hset(responseKey(own), { n: '1', done: '0', digest: digestOf('one').padEnd(43, 'x'), reply: '{"reply":2}', survey: surveyId });
+    assert.deepEqual([(await open('today', 'one')).text, (await open('today', 'two')).code], ['{"reply":2}', 'MISMATCH']);
     let now = Date.now();
     await redis.del('idem:since');
     assert.equal((await whileFormerKeysLast(redis, () => now))(), false, 'an intake that is new has none');

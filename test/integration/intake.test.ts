@@ -114,9 +114,9 @@ describe('the intake script', () => {
   it('replays an accepted key even when the submission would be refused by now', async () => {
     const surveyId = await survey();
     await intake.append(appendix(surveyId, { key: 'k', digest: 'd' }));
-    const late = await intake.append(appendix(surveyId, { key: 'k', digest: 'd', submittedAtMs: submittedAt + 5, refusal: 'closed' }));
+    const late = await intake.append(appendix(surveyId, { key: 'k', digest: 'd', submittedAtMs: submittedAt + 5, isRefused: true }));
     assert.deepEqual([late.code, late.text], ['REPLAY', `1 ${momentText(submittedAt)}`]);
-    assert.equal((await intake.append(appendix(surveyId, { refusal: 'closed' }))).code, 'REFUSED');
+    assert.equal((await intake.append(appendix(surveyId, { isRefused: true }))).code, 'REFUSED');
   });
 
   it('asks for a fresh look when the survey has changed, and for an introduction when it is not known', async () => {

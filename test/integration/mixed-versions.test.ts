@@ -19,7 +19,7 @@ import { createIntake } from '../../src/stores/redis/intake.ts';
 import { responseKey, surveyKey, type Shard } from '../../src/stores/redis/shards.ts';
 import { createStream, UnknownEntry, type Stream } from '../../src/stores/redis/stream.ts';
 import { eventually } from '../support/eventually.ts';
-import { appendix, noPressure, streamEntry, takingSink } from '../support/intake.ts';
+import { appendix, digestOf, noPressure, streamEntry, takingSink } from '../support/intake.ts';
 import { responseLine } from '../support/response-database.ts';
 import { freshDatabase, startPeopleServer } from '../support/people-server.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -101,7 +101,7 @@ describe('an older version beside a newer one', () => {
   });
 
   it('says of what the newer one keeps in another form that it comes later, and never that it is complete, deleted or another', async () => {
-    const intake = createIntake({ redis, shards: { all: [shard], of: () => shard }, isFormerKnown: () => true, metrics: { committed: () => undefined, submitted: () => undefined } });
+    const intake = createIntake({ redis, shards: { all: [shard], of: () => shard }, metrics: { committed: () => undefined, submitted: () => undefined } });
     const [surveyId, responseId] = [newId(), newId()];
     await intake.announce({ surveyId, revision: 1, quota: null, codePositions: 0, total: 1, completed: 0 });
     const append = async (more: Parameters<typeof appendix>[1]) =>
@@ -109,7 +109,7 @@ describe('an older version beside a newer one', () => {
     await redis.hset(responseKey(responseId), { v: '2', n: '1', done: '1', survey: surveyId, more: 'unknown' });
     await redis.set(`${prefix}idem:${surveyId}:k`, '!2 in another form');
     try {
-      assert.deepEqual([await append({ seen: 0 }), await append({ seen: 1 }), await append({ key: 'k' })], ['NEWER', 'NEWER', 'NEWER']);
+      assert.deepEqual([await append({ seen: 0 }), await append({ seen: 1 }), await append({ key: 'k', former: { key: 'k', digest: digestOf('d') } })], ['NEWER', 'NEWER', 'NEWER']);
       await assert.rejects(intake.state(responseId), { code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 10 });
       await assert.rejects(intake.remove({ surveyId, responseId, submittedAtMs: 1, isComplete: true, row: '["gone"]' }), { code: 'SERVICE_UNAVAILABLE' });
       assert.deepEqual([await intake.counts(surveyId), await redis.hget(responseKey(responseId), 'more')], [{ total: 1, completed: 0 }, 'unknown']);

@@ -62,7 +62,7 @@ describe('surveys in memory beside the intake', () => {
     });
     const never = () => Promise.reject(new Error('not to be asked'));
     const send = createSubmissions({
-      actors: { ...actors, quotaFilled: async () => given }, intake, uploads: { reserve: never, release: never }, findStored: never, recall: never, findRecords: never, submitLimit: 1000, pressure: () => undefined, now: Date.now,
+      actors: { ...actors, quotaFilled: async () => given }, intake, uploads: { reserve: never, release: never }, findStored: never, recall: never, findRecords: never, submitLimit: 1000, pressure: () => undefined, isFormerKnown: () => false, now: Date.now,
       secrets: { resumeToken: () => 't', isResumeToken: () => true, disguise: (address) => address }, newId: () => newResponseId(), onBackgroundError: (error) => assert.fail(String(error)),
     });
     const submit = async (): Promise<string> => {

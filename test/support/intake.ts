@@ -46,7 +46,7 @@ export async function announced(intake: Pick<Intake, 'announce'>, facts: { id?: 
 export function appendix(surveyId: string, { key = '', ...more }: Partial<Appendix> & { key?: string } = {}): Appendix {
   const { responseId = newId(), seen = null, digest = '' } = more;
   return {
-    surveyId, revision: 1, caller: '', limit: 60, refusal: '', idempotencyKey: key, keyHash: key === '' ? '' : hashOfKey(surveyId, key), isComplete: true, responseId, seen,
+    surveyId, revision: 1, caller: '', limit: 60, isRefused: false, keyHash: key === '' ? '' : hashOfKey(surveyId, key), isComplete: true, responseId, seen,
     idHash: seen === 0 && !isOwnResponseId(responseId) ? hashOfResponseId(responseId) : '', submittedAtMs: submittedAt, isLookedUp: false, row: '["row"]', state: '', records: '', ...more,
     digest: digestOf(digest),
   };

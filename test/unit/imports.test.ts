@@ -22,6 +22,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   http: ['domain', 'auth', 'stores', 'actors', 'ai', 'webhooks', 'pipelines/queues.ts', ...leaves],
   // A program of its own that uses the service as a client does.
   replay: ['domain'],
+  // A program of its own that uses the stores of a running service.
+  reconcile: ['domain', 'stores', 'pipelines', ...leaves],
   processes: ['stores', ...leaves],
   'service.ts': ['domain', 'auth', 'stores', 'actors', 'ai', 'webhooks', 'pipelines', 'pipelines/queues.ts', 'http', ...leaves],
   'supervisor.ts': ['service.ts', 'auth', 'processes', 'stores', ...leaves],

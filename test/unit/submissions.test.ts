@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { bodyDigest } from '../../src/actors/body-digest.ts';
 import type { SubmissionRequest } from '../../src/actors/submission-plan.ts';
 import { createHeldBack } from '../../src/actors/held-back.ts';
 import { createSubmissions, type SubmissionsDeps } from '../../src/actors/submissions.ts';
 import type { HeldSurvey } from '../../src/actors/surveys.ts';
 import { compileSurvey } from '../../src/domain/answers.ts';
+import { canonicalBody } from '../../src/domain/canonical-body.ts';
 import { decodeResponse } from '../../src/domain/response-row.ts';
 import type { SurveyWithQuestions } from '../../src/domain/survey.ts';
 import { createUsualReader } from '../../src/domain/usual-submission.ts';
 import { unavailable } from '../../src/errors.ts';
 import { readSubmissionCall } from '../../src/http/routes/submit.ts';
+import { momentText } from '../../src/stores/redis/append-call.ts';
 import type { Appendix, AppendResult } from '../../src/stores/redis/appendix.ts';
+import { hashOfKey } from '../../src/stores/redis/idempotency.ts';
 import { eventually } from '../support/eventually.ts';
 import { blankSurvey, withQuestion } from '../support/questions.ts';
 
@@ -32,7 +36,7 @@ function submitWithout(known: (appendix: Appendix) => AppendResult) {
     intake: { append: async (appendix) => known(appendix), state: never, isHeld: never }, findStored: never, recall: never, findRecords: never,
     uploads: { reserve: async () => { throw unavailable('Another submission with this upload is under way', 5); }, release: never },
     secrets: { resumeToken: never, isResumeToken: never, disguise: (address) => address },
-    submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => '01900000-0000-7000-8000-00000000000a', onBackgroundError: never,
+    submitLimit: 60, pressure: () => undefined, isFormerKnown: () => false, now: () => 0, newId: () => '01900000-0000-7000-8000-00000000000a', onBackgroundError: never,
   };
   return createSubmissions(deps);
 }
@@ -46,8 +50,8 @@ function request(idempotencyKey: string | undefined): SubmissionRequest {
 
 describe('a submission whose upload is held by another', () => {
   it('gets the first reply again if it is a repeat', async () => {
-    const submit = submitWithout(({ idempotencyKey, refusal }) => {
-      assert.deepEqual([idempotencyKey, refusal], ['one', 'x']);
+    const submit = submitWithout(({ keyHash, isRefused }) => {
+      assert.deepEqual([keyHash, isRefused], [hashOfKey(surveyId, 'one'), true]);
       return { code: 'REPLAY', remaining: 1, resetMs: 1000, text: '{"first":true}' };
     });
     const outcome = await submit(request('one'));
@@ -87,7 +91,7 @@ describe('a response that is continued from many places at once', () => {
       },
       findStored: never, recall: never, findRecords: never, uploads: { reserve: never, release: never },
       secrets: { resumeToken: () => 'token', isResumeToken: () => true, disguise: (address) => address },
-      submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => responseId, onBackgroundError: never,
+      submitLimit: 60, pressure: () => undefined, isFormerKnown: () => false, now: () => 0, newId: () => responseId, onBackgroundError: never,
     };
     const submit = createSubmissions(deps);
     const places = Array.from({ length: 60 }, (_, place) => `p${place}`);
@@ -119,13 +123,13 @@ describe('a response to be continued whose answers only the response store has',
       intake: {
         append: async (appendix) => {
           appended.push(appendix);
-          return { code: appendix.refusal === '' ? 'ACCEPTED' : 'REFUSED', remaining: 7, resetMs: 1000, text: '' };
+          return { code: appendix.isRefused ? 'REFUSED' : 'ACCEPTED', remaining: 7, resetMs: 1000, text: '' };
         },
         state: async () => ({ seen: 4, isDone: false, surveyId, submittedAtMs: 5, data: '' }), isHeld: never, ...known,
       },
       findStored: never, recall: known.recall, findRecords: known.findRecords ?? (async () => []), uploads: { reserve: never, release: never },
       secrets: { resumeToken: () => 'token', isResumeToken: () => true, disguise: (address) => address },
-      submitLimit: 60, pressure: () => undefined, now: () => 9, newId: () => responseId, onBackgroundError: never,
+      submitLimit: 60, pressure: () => undefined, isFormerKnown: () => false, now: () => 9, newId: () => responseId, onBackgroundError: never,
     });
     return { submit, appended };
   }
@@ -138,7 +142,7 @@ describe('a response to be continued whose answers only the response store has',
       },
     });
     assert.equal((await submit(continued)).kind, 'accepted');
-    assert.deepEqual(appended.map(({ refusal, seen, caller }) => [refusal, seen, caller]), [['x', 4, 'here'], ['', 4, '']]);
+    assert.deepEqual(appended.map(({ isRefused, seen, caller }) => [isRefused, seen, caller]), [[true, 4, 'here'], [false, 4, '']]);
     assert.deepEqual(JSON.parse(appended[1]?.state ?? ''), { ...kept, metadata: { first: 'yes', more: 'yes' } });
     assert.equal(decodeResponse(appended[1]?.row ?? '').head.version, 5);
   });
@@ -148,7 +152,7 @@ describe('a response to be continued whose answers only the response store has',
     const { submit } = submitWith({
       state: async () => undefined,
       recall: async () => ((asked += 1) === 1 ? { seen: 4, isComplete: false, kept } : undefined),
-      append: async ({ refusal }) => ({ code: refusal === '' ? 'CHANGED' : 'REFUSED', remaining: 7, resetMs: 1000, text: '' }),
+      append: async ({ isRefused }) => ({ code: isRefused ? 'REFUSED' : 'CHANGED', remaining: 7, resetMs: 1000, text: '' }),
     });
     const outcome = await submit(continued);
     assert.ok(outcome.kind === 'refused');
@@ -160,7 +164,7 @@ describe('a response to be continued whose answers only the response store has',
     const { submit } = submitWith({
       state: async () => undefined,
       recall: async () => ({ seen: 4, isComplete: false, kept }),
-      append: async ({ refusal }) => ((appended += 1), { code: refusal === '' ? 'CHANGED' : 'REFUSED', remaining: 7, resetMs: 1000, text: '' }),
+      append: async ({ isRefused }) => ((appended += 1), { code: isRefused ? 'REFUSED' : 'CHANGED', remaining: 7, resetMs: 1000, text: '' }),
     });
     const outcome = await submit(continued);
     assert.ok(outcome.kind === 'refused');
@@ -205,7 +209,7 @@ describe('submissions to a survey that is held back', () => {
         isHeld: async () => ((asked.looks += 1), isHeld()),
       },
       findStored: never, recall: never, findRecords: never, uploads: { reserve: never, release: never }, secrets: { resumeToken: never, isResumeToken: never, disguise: (address) => address },
-      submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => surveyId, onBackgroundError: never,
+      submitLimit: 60, pressure: () => undefined, isFormerKnown: () => false, now: () => 0, newId: () => surveyId, onBackgroundError: never,
     });
     return { submit, asked };
   }
@@ -259,22 +263,22 @@ describe('a submission as most are', () => {
   };
 
   /** Submits a body; `meets` are what the intake says of each attempt, upon which the survey is `changed`. */
-  async function submit(answers: object[], meets: AppendResult['code'][], changed = heldAs(2), { begins = heldAs(1), beside = {} } = {}) {
+  async function submit(answers: object[], meets: AppendResult['code'][], changed = heldAs(2), { begins = heldAs(1), beside = {}, around = {}, idempotencyKey, isFormerKnown = false }: { begins?: HeldSurvey; beside?: object; around?: object; idempotencyKey?: string; isFormerKnown?: boolean } = {}) {
     let [present, readings] = [begins, 0];
     const appended: Appendix[] = [];
     const append = async (appendix: Appendix): Promise<AppendResult> => {
       const code = meets[appended.push(appendix) - 1] ?? 'ACCEPTED';
       if (code === 'STALE') present = changed;
-      return { code, remaining: 9, resetMs: 1, text: '' };
+      return { code, remaining: 9, resetMs: 1, text: code === 'REPLAY' ? `1 ${momentText(0)}` : '' };
     };
     const send = createSubmissions({
       actors: { peek: () => present, lookUp: never, sync: async () => present, announce: never, quotaFilled: async () => survey }, intake: { append, state: never, isHeld: never },
       findStored: never, recall: never, findRecords: never, uploads: { reserve: never, release: never }, secrets: { resumeToken: never, isResumeToken: never, disguise: (address) => address },
-      submitLimit: 60, pressure: () => undefined, now: () => 0, newId: () => surveyId, onBackgroundError: never,
+      submitLimit: 60, pressure: () => undefined, isFormerKnown: () => isFormerKnown, now: () => 0, newId: () => surveyId, onBackgroundError: never,
     });
-    const call = { surveyId: survey.id, surveyToken: undefined, address: 'here' };
-    const bytes = Buffer.from(JSON.stringify({ answers, ...beside }));
-    const read = (given: Buffer) => ((readings += 1), readSubmissionCall({ ...call, contentType: 'application/json', contentEncoding: undefined, idempotencyKey: undefined, bytes: given }));
+    const call = { surveyId: survey.id, idempotencyKey, surveyToken: undefined, address: 'here' };
+    const bytes = Buffer.from(JSON.stringify({ ...around, answers, ...beside }));
+    const read = (given: Buffer) => ((readings += 1), readSubmissionCall({ ...call, contentType: 'application/json', contentEncoding: undefined, bytes: given }));
     const coming = send({ ...call, bytes, read });
     // The bytes were only lent.
     bytes.fill(0);
@@ -302,6 +306,19 @@ describe('a submission as most are', () => {
     assert.equal(wrong.outcome.problem.code, 'FORBIDDEN');
   });
 
+  it('is accepted without being parsed when it has a key: its repeat is known by the same digest, however that is written', async () => {
+    const beside = { respondent: 'Anna' };
+    const keyed = { begins: heldAs(1), beside, idempotencyKey: 'one' };
+    const first = await submit(given, [], undefined, keyed);
+    const again = await submit(given, ['REPLAY'], undefined, { ...keyed, beside: {}, around: beside });
+    assert.deepEqual([first.outcome.kind, first.readings, again.readings], ['accepted', 0, 1]);
+    const [taken, repeated] = [first.appended[0], again.appended[0]];
+    assert.deepEqual([taken?.keyHash, taken?.digest, repeated?.keyHash, repeated?.digest], [hashOfKey(survey.id, 'one'), bodyDigest(canonicalBody({ answers: given, ...beside })), taken?.keyHash, taken?.digest]);
+    const other = await submit(given, [], undefined, { ...keyed, beside: {} });
+    assert.notEqual(other.appended[0]?.digest, taken?.digest);
+    assert.equal((await submit(given, [], undefined, { ...keyed, isFormerKnown: true })).appended[0]?.former?.key, 'one');
+  });
+
   it('names nobody in an anonymous survey', async () => {
     const begins = heldAs(1, { isAnonymous: true });
     const { outcome } = await submit(given, ['REFUSED'], begins, { begins, beside: { respondent: 'Anna' } });
@@ -314,7 +331,7 @@ describe('a submission as most are', () => {
     assert.deepEqual([outcome.kind, rowsOf(appended), readings], ['accepted', [{ revision: 1, codes: [8] }], 1]);
     const refused = await submit([{ questionId: question.id, numberValue: 11 }], ['REFUSED']);
     assert.ok(refused.outcome.kind === 'refused');
-    assert.deepEqual([refused.outcome.problem.code, refused.appended.map(({ refusal }) => refusal)], ['VALIDATION_ERROR', ['x']]);
+    assert.deepEqual([refused.outcome.problem.code, refused.appended.map(({ isRefused }) => isRefused)], ['VALIDATION_ERROR', [true]]);
   });
 
   it('is judged anew when the survey has changed meanwhile', async () => {

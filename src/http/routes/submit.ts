@@ -15,7 +15,8 @@ export interface SubmitRouteDeps {
   limits: Pick<Limits, 'consume'>;
 }
 
-const keyPattern = /^[\x21-\x7e]{1,255}$/;
+/** What an idempotency key may be. */
+export const keyPattern = /^[\x21-\x7e]{1,255}$/;
 
 /** The one public door that must be fast: its body is checked by hand, and its limit is counted by the intake. */
 export function submitRoute({ submit, limits }: SubmitRouteDeps): Route {

@@ -14,13 +14,20 @@ interface Group {
   rows: string;
 }
 
+/** Submissions of one caller that the script takes one by one. */
+interface Run {
+  limit: number;
+  members: Waiting[];
+}
+
 interface SurveyPart {
   /** Counted from 1. */
   index: number;
   surveyId: string;
   revision: number;
-  /** Groups by caller. */
+  /** By caller. */
   groups: Map<string, Group>;
+  runs: Map<string, Run>;
 }
 
 /** The arguments of `append.lua` after the batch's own, and how to read its reply. */
@@ -37,22 +44,13 @@ const codes: readonly AppendCode[] = ['ACCEPTED', 'FILLED', 'REPLAY', 'MISMATCH'
 /**
  * Puts the submissions of a tick into as few arguments as can be. Most are whole, carry no key and are not refused: those of one
  * survey and caller travel as one text of many lines, and the script decides about all of them with a few numbers.
- * `isFormerKnown`: a former version may have accepted some of the keys.
  */
-export function encodeBatch(batch: readonly Waiting[], isFormerKnown = false): AppendCall {
+export function encodeBatch(batch: readonly Waiting[]): AppendCall {
   const parts = createParts();
-  const singles: (string | number)[] = [];
-  const single: Waiting[] = [];
   for (const item of batch) {
-    const { appendix } = item;
-    const part = parts.of(appendix);
-    if (isPlain(appendix)) addToGroup(part, item);
-    else {
-      single.push(item);
-      singles.push(
-        part.index, appendix.caller, appendix.limit, appendix.row, '+', namesOf(appendix, isFormerKnown), appendix.responseId, appendix.refusal, appendix.state, appendix.records,
-      );
-    }
+    const part = parts.of(item.appendix);
+    if (isPlain(item.appendix)) addToGroup(part, item);
+    else addToRun(part, item);
   }
   const fields: (string | number)[] = [parts.all.length];
   for (const { surveyId, revision } of parts.all) fields.push(surveyId, revision);
@@ -62,16 +60,31 @@ export function encodeBatch(batch: readonly Waiting[], isFormerKnown = false): A
       groups.push(group);
       fields.push(part.index, caller, group.limit, group.rows, group.members.length);
     }
-  fields.push(...singles);
-  return { fields, settle: (results, tell) => settleAll({ groups, singles: single }, results, tell) };
+  const singles: Waiting[] = [];
+  for (const part of parts.all)
+    for (const [caller, { limit, members }] of part.runs) {
+      fields.push(part.index, caller, limit, '', members.length);
+      for (const item of members) {
+        const { row, records, responseId, state } = item.appendix;
+        singles.push(item);
+        fields.push(namesOf(item.appendix), row, records);
+        if (hasState(item.appendix)) fields.push(responseId, state);
+      }
+    }
+  return { fields, settle: (results, tell) => settleAll({ groups, singles }, results, tell) };
 }
 
 const [noDigest, noHash] = [' '.repeat(12), ' '.repeat(24)];
 
 /** What names a submission, with every part at its place. */
-function namesOf({ isComplete, isLookedUp, submittedAtMs, digest, keyHash, idHash, seen, idempotencyKey }: Appendix, isFormerKnown: boolean): string {
-  return `${isComplete ? 1 : 0}${isLookedUp ? 1 : 0}${momentText(submittedAtMs)}${digest || noDigest}${keyHash || noHash}${idHash || noHash}${seen ?? ''}${isFormerKnown ? ` ${idempotencyKey}` : ''}`;
+function namesOf(appendix: Appendix): string {
+  const { isComplete, isLookedUp, isRefused, submittedAtMs, digest, keyHash, idHash, seen, former } = appendix;
+  const flags = `${isComplete ? 1 : 0}${isLookedUp ? 1 : 0}${isRefused ? 1 : 0}${hasState(appendix) ? 1 : 0}`;
+  return `${flags}${momentText(submittedAtMs)}${digest || noDigest}${keyHash || noHash}${idHash || noHash}${seen ?? ''}${former ? ` ${former.digest || noDigest}${former.key}` : ''}`;
 }
+
+/** Whether something may be, or is to be, kept of it beside its row. */
+const hasState = ({ seen, state }: Appendix): boolean => seen !== null || state !== '';
 
 /** A moment as the scripts keep it: Unix milliseconds to base 36, 8 digits from 1972 to 2059. */
 export const momentText = (ms: number): string => ms.toString(36).padStart(8, '0');
@@ -83,7 +96,7 @@ export const momentOf = (text: string): number => Number.parseInt(text, 36);
 const largeRow = 16_384 / 3;
 
 const isPlain = (item: Appendix): boolean =>
-  item.refusal === '' && item.keyHash === '' && item.isComplete && item.seen === null && item.state === '' && item.row.length < largeRow;
+  !item.isRefused && item.keyHash === '' && item.isComplete && !hasState(item) && item.row.length < largeRow;
 
 /** The surveys of a batch. Two revisions of one may meet while it is being changed: each is looked at by itself. */
 function createParts() {
@@ -97,7 +110,7 @@ function createParts() {
       const name = `${surveyId} ${revision}`;
       last = byName.get(name);
       if (!last) {
-        last = { index: all.length + 1, surveyId, revision, groups: new Map() };
+        last = { index: all.length + 1, surveyId, revision, groups: new Map(), runs: new Map() };
         all.push(last);
         byName.set(name, last);
       }
@@ -114,6 +127,13 @@ function addToGroup(part: SurveyPart, item: Waiting): void {
     group.members.push(item);
     group.rows += `\n${row}`;
   }
+}
+
+function addToRun({ runs }: SurveyPart, item: Waiting): void {
+  const { caller, limit } = item.appendix;
+  const run = runs.get(caller);
+  if (run) run.members.push(item);
+  else runs.set(caller, { limit, members: [item] });
 }
 
 function settleAll({ groups, singles }: { groups: readonly Group[]; singles: readonly Waiting[] }, results: readonly string[], tell: Tell): void {

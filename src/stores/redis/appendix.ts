@@ -6,14 +6,14 @@ export interface Appendix {
   /** Who is counted under the survey's limit; '' = not to be counted (again). */
   caller: string;
   limit: number;
-  /** A refusal that was found before; the script still counts the limit and looks for a replay. */
-  refusal: string;
-  /** The idempotency key as the client sent it; '' = none. */
-  idempotencyKey: string;
-  /** The same as it is remembered: see idempotency.ts. */
+  /** It is refused unless it is a repeat; the script still counts the limit. */
+  isRefused: boolean;
+  /** The idempotency key as it is remembered: see idempotency.ts; '' = none. */
   keyHash: string;
   /** Of the body, 12 characters; '' where no repeat can be recognised. */
   digest: string;
+  /** How a former version knew the submission; undefined while it cannot have taken it. */
+  former?: FormerName | undefined;
   isComplete: boolean;
   responseId: string;
   /** The response's id as it is remembered, where the client made it; '' = it did not, or the response goes on. */
@@ -29,6 +29,13 @@ export interface Appendix {
   records: string;
 }
 
+/** Of a submission, as a former version kept it. */
+export interface FormerName {
+  /** The idempotency key as the client sent it; '' = none. */
+  key: string;
+  digest: string;
+}
+
 export type AppendCode =
   | 'ACCEPTED' | 'FILLED' | 'REPLAY' | 'MISMATCH' | 'LIMITED' | 'STALE' | 'REFUSED' | 'QUOTA' | 'CHANGED' | 'COMPLETE' | 'UNKNOWN' | 'HELD' | 'NEWER' | 'LOOKUP' | 'FULL';
 
@@ -37,6 +44,6 @@ export interface AppendResult {
   /** −1 where nothing was counted. */
   remaining: number;
   resetMs: number;
-  /** REPLAY: whether the response was complete and when it was submitted, as in `1 mwsgqb0z` (see `momentOf`); a former version's reply begins with a brace. REFUSED: the refusal. */
+  /** REPLAY: whether the response was complete and when it was submitted, as in `1 mwsgqb0z` (see `momentOf`); a former version's reply begins with a brace. */
   text: string;
 }

@@ -59,8 +59,6 @@ export interface IntakeDeps {
   shards: Shards;
   metrics: Pick<Metrics, 'committed' | 'submitted'>;
   room?: IntakeMemory;
-  /** Whether a former version may have accepted idempotency keys that are still remembered. */
-  isFormerKnown?(): boolean;
 }
 
 /** How much memory there is. */
@@ -90,7 +88,7 @@ const script = (name: string): string => readFileSync(assetPath(`src/stores/redi
  * answers (`appendfsync always`), so the cost of a sync is shared. A failure of any kind is SERVICE_UNAVAILABLE: the submission may or
  * may not be stored, and a repeat with the same key finds out.
  */
-export function createIntake({ redis: plain, shards, metrics, room = roomy, isFormerKnown = () => false }: IntakeDeps) {
+export function createIntake({ redis: plain, shards, metrics, room = roomy }: IntakeDeps) {
   const redis = plain as IntakeRedis;
   redis.defineCommand('appendBatch', { numberOfKeys: 1, lua: script('append') });
   redis.defineCommand('announceSurvey', { numberOfKeys: 1, lua: script('announce') });
@@ -99,7 +97,7 @@ export function createIntake({ redis: plain, shards, metrics, room = roomy, isFo
   redis.defineCommand('removeResponse', { numberOfKeys: 1, lua: script('remove') });
   const announce = async ({ surveyId, revision, quota, codePositions, total, completed }: SurveyFacts, overruled: number | ''): Promise<boolean> =>
     (await guarded(redis.announceSurvey(surveyKey(shards.of(surveyId), surveyId), revision, quota ?? '', codePositions, total, completed, overruled))) === 1;
-  const lanes = shards.all.map((shard) => createLane(redis, shard, { metrics, room, isFormerKnown }));
+  const lanes = shards.all.map((shard) => createLane(redis, shard, { metrics, room }));
   return {
     append: (appendix: Appendix): Promise<AppendResult> => {
       const lane = lanes[shards.of(appendix.surveyId).index];
@@ -228,7 +226,7 @@ function fitting(waiting: readonly Waiting[]): number {
 }
 
 /** One shard's queue: while a batch is on its way, later submissions gather for the next. */
-function createLane(redis: IntakeRedis, shard: Shard, { metrics, room, isFormerKnown }: Required<Pick<IntakeDeps, 'metrics' | 'room' | 'isFormerKnown'>>) {
+function createLane(redis: IntakeRedis, shard: Shard, { metrics, room }: Required<Pick<IntakeDeps, 'metrics' | 'room'>>) {
   const waiting: Waiting[] = [];
   let isBusy = false;
   let isScheduled = false;
@@ -260,7 +258,7 @@ function createLane(redis: IntakeRedis, shard: Shard, { metrics, room, isFormerK
     let call: AppendCall;
     let results: string[];
     try {
-      call = encodeBatch(batch, isFormerKnown());
+      call = encodeBatch(batch);
       const answersTtl = room.hasRoom() ? answersSeconds.usual : answersSeconds.whenFull;
       results = await redis.appendBatch(
         shard.stream, shard.prefix, limitWindowMs, memorySeconds, answersTtl, Math.floor(room.pendingAtMost() ?? -1), Math.floor(room.portionBytes()), ...call.fields,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { checkAnswers, compileSurvey } from '../../../src/domain/answers.ts';
+import { canonicalBody } from '../../../src/domain/canonical-body.ts';
 import type { GivenAnswer } from '../../../src/domain/questions/contract.ts';
 import type { SurveyWithQuestions } from '../../../src/domain/survey.ts';
 import { createUsualReader, type UsualSubmission } from '../../../src/domain/usual-submission.ts';
@@ -8,17 +9,22 @@ import { readSubmissionCall } from '../../../src/http/routes/submit.ts';
 import { fullSurvey, withQuestion } from '../../support/questions.ts';
 import { valid } from './valid-answers.ts';
 
-/** Holds the reader of bodies as most are against the general way, on so many bodies of which about half are right; tells how many it read itself. */
-export function compareReadings(bodies: number, seed = 20260115): { read: number; left: number } {
-  let [read, left] = [0, 0];
+/** Holds the reader of bodies as most are against the general way, on so many bodies of which about half are right; tells how many it read itself, and of how many it gave the canonical form. */
+export function compareReadings(bodies: number, seed = 20260115): { read: number; left: number; canonical: number } {
+  let [read, left, canonical] = [0, 0, 0];
   const compare = (bytes: Buffer) => {
     const found = readUsual(bytes);
-    if (found) read += 1;
-    else left += 1;
-    if (found) assert.deepEqual({ ...found, submission: { ...found.submission, answers: [] } }, readGenerally(bytes), bytes.toString());
+    if (!found) return void (left += 1);
+    read += 1;
+    const { submission, row } = found;
+    assert.deepEqual({ submission: { ...submission, answers: [] }, row }, readGenerally(bytes), bytes.toString());
+    const text = found.canonical();
+    if (text === undefined) return;
+    canonical += 1;
+    assert.equal(text, canonicalBody(JSON.parse(bytes.toString())), bytes.toString());
   };
   fc.assert(fc.property(body, compare), { numRuns: bodies, seed });
-  return { read, left };
+  return { read, left, canonical };
 }
 
 /** Every type of question but that which names uploads, some of them twice; the first few are required. */
@@ -35,7 +41,7 @@ export const compiled = compileSurvey(survey);
 export const readUsual = createUsualReader(compiled);
 
 /** A body that is taken as it is and not of a response that goes on; without the answers as they were given. */
-export function readGenerally(bytes: Buffer): UsualSubmission | undefined {
+export function readGenerally(bytes: Buffer): Omit<UsualSubmission, 'canonical'> | undefined {
   const { submission, problem, findings } = readSubmissionCall({ surveyId: survey.id, contentType: 'application/json', contentEncoding: undefined, idempotencyKey: undefined, surveyToken: undefined, address: 'here', bytes });
   if (!submission || problem || findings.length > 0) return undefined;
   const { answers, isComplete, responseId, resumeToken } = submission;

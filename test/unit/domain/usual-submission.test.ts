@@ -8,8 +8,8 @@ import { asPythonWrites, compareReadings } from './compared-readings.ts';
 describe('bodies as most are', () => {
   // Thousands of them: test/fuzz/submissions.
   it('are read to the same row as by the general way, or left to it', () => {
-    const { read, left } = compareReadings(150);
-    assert.ok(read > 20 && left > 20, `${read} were read, ${left} left`);
+    const { read, left, canonical } = compareReadings(150);
+    assert.ok(read > 20 && left > 20 && canonical > 5, `${read} were read, ${left} left, of ${canonical} the canonical form was at hand`);
   });
 
   const options = ['a', 'b', 'c'].map((text) => ({ text }));

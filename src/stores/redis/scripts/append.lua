@@ -4,11 +4,13 @@
 --   number of surveys, (survey id, expected revision) each, then
 --   either a group of whole responses under new ids from one caller, of which nothing need be remembered, five fields:
 --   1 survey index (from 1) · 2 caller to count the limit under ('' = already counted) · 3 limit · 4 rows, a line each · 5 how many
---   or a submission by itself, ten fields: the first four as above with one row, then
---   5 '+' · 6 what names it, in one text: isComplete '1'/'0' · '1' when the response store was asked and knows no record of key and id · submitted at, in ms
---     to base 36 (8) · digest of the body (12) · idempotency key, hashed (24) · response id, hashed, where a client made it (24) · versions seen ('' = a new id of
---     our own that keeps no state) · a blank and the idempotency key itself, while a former version may have kept it; what there is none of is blank
---   7 response id · 8 refusal ('' = none) · 9 state to keep for resuming ('' = none) · 10 idempotency records for the response store, a line each ('' = none)
+--   or several of one caller that are looked at one by one: the same fields with '' for the rows, then for each:
+--   1 what names it, in one text: isComplete '1'/'0' · '1' when the response store was asked and knows no record of key and id · '1' when it is refused unless
+--     it is a repeat · '1' when the last two fields are given · submitted at, in ms to base 36 (8) · digest of the body (12) · idempotency key, hashed (24) · response id, hashed, where a client made it (24) ·
+--     versions seen ('' = a new id of our own that keeps no state) · while a former version may have taken it: a blank, the digest (12) and the key as that kept
+--     them; what there is none of is blank
+--   2 row · 3 idempotency records for the response store, a line each ('' = none)
+--   and of a response that may be continued, or was: 4 response id · 5 state to keep for resuming ('' = none)
 -- Returns for each group 'ms-until-the-window-ends counted passed accepted code isFilled': of its submissions, in order, those past
 --   `passed` are over the limit, the first `accepted` are accepted (the last of them fills the quota if isFilled), `code` is for those between;
 --   for each single 'code remaining ms-until-the-window-ends text'.
@@ -219,13 +221,18 @@ local function replyOf(kept, isComplete)
   return isComplete and kept[4] or (string.gsub(kept[4], '"isComplete":true', '"isComplete":false', 1))
 end
 
+local function isSame(item, kept)
+  local digest = string.sub(kept, 1, 12)
+  return digest == item.digest or digest == item.formerDigest
+end
+
 -- What is known of the response that a submission names: nothing, or the code that it meets.
 local function recallResponse(survey, item, kept)
   if kept[7] and kept[7] ~= '1' then return NEWER, '' end
   if kept[1] then
     if kept[5] ~= survey.id then return MISMATCH, '' end
-    if string.sub(kept[3], 1, 12) == item.digest then return REPLAY, replyOf(kept, kept[2] == '1') end
-    if kept[6] and string.sub(kept[6], 1, 12) == item.digest then return REPLAY, replyOf(kept, false) end
+    if isSame(item, kept[3]) then return REPLAY, replyOf(kept, kept[2] == '1') end
+    if kept[6] and isSame(item, kept[6]) then return REPLAY, replyOf(kept, false) end
     if item.seen == '0' then
       -- Its first save may be known to the response store alone.
       if not kept[6] and tonumber(kept[1]) > 1 and not item.isAsked then return LOOKUP, '' end
@@ -252,7 +259,7 @@ local function recallFormer(survey, item)
   local known = redis.call('GET', prefix .. 'idem:' .. survey.id .. ':' .. item.formerKey)
   if not known then return nil end
   if string.byte(known) == 33 then return NEWER, '' end
-  if string.sub(known, 1, 12) == item.digest then return REPLAY, string.sub(known, 44) end
+  if isSame(item, known) then return REPLAY, string.sub(known, 44) end
   return MISMATCH, ''
 end
 
@@ -272,7 +279,7 @@ local function decide(survey, item)
   if not survey.isKnown then return UNKNOWN, '' end
   if not survey.isCurrent then return STALE, '' end
   if survey.isHeld then return HELD, '' end
-  if item.refusal ~= '' then return REFUSED, item.refusal end
+  if item.isRefused then return REFUSED, '' end
   if survey.isFilled then return QUOTA, '' end
   if survey.isCrowding then return FULL, '' end
   if survey.quota and survey.completed + survey.newCompleted >= survey.quota then
@@ -302,22 +309,28 @@ local function given(text, from, to)
   return string.sub(text, from, to)
 end
 
+-- Gives where the next begins, too.
 local function readItem(i)
-  local named = ARGV[i + 5]
-  local seen, formerKey = string.match(named, '^(%-?%d*) ?(.*)$', 71)
-  return {
-    row = ARGV[i + 3], responseId = ARGV[i + 6], refusal = ARGV[i + 7], state = ARGV[i + 8], records = ARGV[i + 9], isComplete = string.byte(named, 1) == 49, isAsked = string.byte(named, 2) == 49,
-    at = string.sub(named, 3, 10), digest = string.sub(named, 11, 22), key = given(named, 23, 46), idKey = given(named, 47, 70), seen = seen, formerKey = formerKey ~= '' and formerKey or nil,
+  local named = ARGV[i]
+  local item = {
+    row = ARGV[i + 1], records = ARGV[i + 2], isComplete = string.byte(named, 1) == 49, isAsked = string.byte(named, 2) == 49, isRefused = string.byte(named, 3) == 49,
+    at = string.sub(named, 5, 12), digest = string.sub(named, 13, 24), key = given(named, 25, 48), idKey = given(named, 49, 72), seen = '', state = '',
   }
+  if #named > 72 then
+    local seen, former = string.match(named, '^(%-?%d*) ?(.*)$', 73)
+    item.seen = seen
+    if former ~= '' then item.formerDigest, item.formerKey = string.sub(former, 1, 12), #former > 12 and string.sub(former, 13) or nil end
+  end
+  if string.byte(named, 4) ~= 49 then return item, i + 3 end
+  item.responseId, item.state = ARGV[i + 3], ARGV[i + 4]
+  return item, i + 5
 end
 
-local function takeSingle(survey, i)
-  local count, left = countLimit(survey, ARGV[i + 1], 1)
-  local limit = tonumber(ARGV[i + 2])
+local function takeSingle(survey, caller, limit, item)
+  local count, left = countLimit(survey, caller, 1)
   if count > limit then return LIMITED .. ' 0 ' .. left .. ' ' end
-  local isTooMuch, bytesLeft = countLarge(ARGV[i + 1], #ARGV[i + 3])
+  local isTooMuch, bytesLeft = countLarge(caller, #item.row)
   if isTooMuch then return LIMITED .. ' 0 ' .. bytesLeft .. ' ' end
-  local item = readItem(i)
   local code, text = decide(survey, item)
   if code ~= ACCEPTED and code ~= FILLED then
     if item.isKeyUsed then forgive(item.key, item.isAsked) end
@@ -329,12 +342,16 @@ end
 local i = at
 while i <= #ARGV do
   local survey = surveys[tonumber(ARGV[i])]
-  if ARGV[i + 4] == '+' then
-    results[#results + 1] = takeSingle(survey, i)
-    i = i + 10
-  else
+  if ARGV[i + 3] ~= '' then
     results[#results + 1] = takeGroup(survey, i)
     i = i + 5
+  else
+    local caller, limit, item, number = ARGV[i + 1], tonumber(ARGV[i + 2]), nil, tonumber(ARGV[i + 4])
+    i = i + 5
+    for _ = 1, number do
+      item, i = readItem(i)
+      results[#results + 1] = takeSingle(survey, caller, limit, item)
+    end
   end
 end
 
