@@ -136,6 +136,14 @@ export function createSurveyStore(sql: Sql) {
         return rows.map((row) => row.id);
       }),
 
+    /** Surveys that are open or will be when their start comes, in the order of their ids; those that follow `after`. */
+    open: ({ after, limit }: { after?: string | undefined; limit: number }): Promise<{ id: string; revision: number }[]> =>
+      withPostgres(async () => [
+        ...(await sql<{ id: string; revision: number }[]>`
+          SELECT id, revision FROM surveys
+          WHERE deleted_at IS NULL AND status = 'ACTIVE' AND ${after === undefined ? sql`true` : sql`id > ${after}`} ORDER BY id LIMIT ${limit}`),
+      ]),
+
     responseCount: (id: string): Promise<number> =>
       withPostgres(async () => {
         const [row] = await sql<{ responses: number }[]>`SELECT responses FROM survey_counts WHERE survey_id = ${id}`;

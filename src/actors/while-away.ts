@@ -1,0 +1,100 @@
+import { Problem } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { OfNewerVersion } from '../stores/postgres/survey-rows.ts';
+
+export interface WhileAwayOptions {
+  log: Pick<Log, 'warn' | 'info' | 'debug'>;
+  /** Must never step back, as the wall clock may. */
+  monotonicMs?(): number;
+  /** How long PostgreSQL is waited for before something else is looked for. Longer than it takes to read a survey under load. */
+  patienceMs?: number;
+  /** Between two questions to PostgreSQL while it is away. */
+  againMs?: number;
+}
+
+interface Away {
+  askAgainAtMs: number;
+  /** What callers were told; undefined: it is only slow as far as is known. */
+  problem: unknown;
+}
+
+/**
+ * Asks PostgreSQL, and another source in its place while it is away. The first to meet an outage wait `patienceMs`; from then on nobody waits:
+ * one question in `againMs` goes to PostgreSQL as well, until one is answered.
+ */
+export function createWhileAway({ log, monotonicMs = () => performance.now(), patienceMs = 1000, againMs = 2000 }: WhileAwayOptions) {
+  let away: Away | undefined;
+  let answeredAtMs = -1;
+
+  const noteAway = (problem: unknown): void => {
+    if (!away) log.warn({ err: problem }, 'PostgreSQL is away: surveys are taken from their definitions in Redis');
+    away = { askAgainAtMs: Math.max(away?.askAgainAtMs ?? 0, monotonicMs() + againMs), problem: problem ?? away?.problem };
+  };
+
+  /** Asks, and notes what the answer says of PostgreSQL. */
+  const asked = async <T>(ask: () => Promise<T>): Promise<T> => {
+    const startedAtMs = monotonicMs();
+    try {
+      const value = await ask();
+      answeredAtMs = monotonicMs();
+      if (away) log.info('PostgreSQL is there again');
+      away = undefined;
+      return value;
+    } catch (error) {
+      // A question that was lost before others were answered says nothing of now.
+      if (isAway(error) && answeredAtMs < startedAtMs) noteAway(error);
+      throw error;
+    }
+  };
+
+  /** Whether PostgreSQL may be asked; while it is away, one caller in `againMs` may. */
+  const mayAsk = (): boolean => {
+    if (!away) return true;
+    const now = monotonicMs();
+    if (now < away.askAgainAtMs) return false;
+    away.askAgainAtMs = now + againMs;
+    return true;
+  };
+
+  const meanwhile = async <T>(ask: () => Promise<T>, standIn: () => Promise<T | undefined>): Promise<T> => {
+    const asking = mayAsk() ? asked(ask) : undefined;
+    asking?.catch(() => undefined);
+    const found = await standIn();
+    if (found !== undefined) return found;
+    if (asking) return asking;
+    if (away?.problem) throw away.problem;
+    return asked(ask);
+  };
+
+  return {
+    /** What PostgreSQL says; while it is away, what `standIn` finds, and where that finds nothing SERVICE_UNAVAILABLE. */
+    async ask<T>(ask: () => Promise<T>, standIn: () => Promise<T | undefined>): Promise<T> {
+      if (away) return meanwhile(ask, standIn);
+      const asking = asked(ask);
+      const met = await within(patienceMs, asking);
+      if (met && 'value' in met) return met.value;
+      if (met && !isAway(met.error)) throw met.error;
+      if (!met) noteAway(undefined);
+      return (await standIn()) ?? asking;
+    },
+
+    /** Asks in the background, unless PostgreSQL is away and was asked a moment ago. */
+    attempt(ask: () => Promise<unknown>): void {
+      if (mayAsk()) asked(ask).catch((error: unknown) => log.debug({ err: error }, 'a survey could not be read again; it will be when it is asked for'));
+    },
+  };
+}
+
+export type WhileAway = ReturnType<typeof createWhileAway>;
+
+const isAway = (error: unknown): boolean => error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && !(error instanceof OfNewerVersion);
+
+/** How a work ended, if it did in time. */
+async function within<T>(ms: number, work: Promise<T>): Promise<{ value: T } | { error: unknown } | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined);
+  });
+  const met = work.then((value) => ({ value }), (error: unknown) => ({ error }));
+  return Promise.race([met, late]).finally(() => clearTimeout(timer));
+}
