@@ -24,7 +24,8 @@ interface Away {
  */
 export function createWhileAway({ log, monotonicMs = () => performance.now(), patienceMs = 1000, againMs = 2000 }: WhileAwayOptions) {
   let away: Away | undefined;
-  let answeredAtMs = -1;
+  /** Questions are numbered as they begin. */
+  let [begun, lastAnswered] = [0, 0];
 
   const noteAway = (problem: unknown): void => {
     if (!away) log.warn({ err: problem }, 'PostgreSQL is away: surveys are taken from their definitions in Redis');
@@ -33,16 +34,16 @@ export function createWhileAway({ log, monotonicMs = () => performance.now(), pa
 
   /** Asks, and notes what the answer says of PostgreSQL. */
   const asked = async <T>(ask: () => Promise<T>): Promise<T> => {
-    const startedAtMs = monotonicMs();
+    const number = (begun += 1);
     try {
       const value = await ask();
-      answeredAtMs = monotonicMs();
+      lastAnswered = Math.max(lastAnswered, number);
       if (away) log.info('PostgreSQL is there again');
       away = undefined;
       return value;
     } catch (error) {
-      // A question that was lost before others were answered says nothing of now.
-      if (isAway(error) && answeredAtMs < startedAtMs) noteAway(error);
+      // A question that was lost says nothing of now where one that began later was answered.
+      if (isAway(error) && lastAnswered < number) noteAway(error);
       throw error;
     }
   };
@@ -80,7 +81,8 @@ export function createWhileAway({ log, monotonicMs = () => performance.now(), pa
 
     /** Asks in the background, unless PostgreSQL is away and was asked a moment ago. */
     attempt(ask: () => Promise<unknown>): void {
-      if (mayAsk()) asked(ask).catch((error: unknown) => log.debug({ err: error }, 'a survey could not be read again; it will be when it is asked for'));
+      if (!mayAsk()) return;
+      asked(ask).catch((error: unknown) => log.debug({ err: error }, 'a survey could not be read again; it will be when it is asked for'));
     },
   };
 }

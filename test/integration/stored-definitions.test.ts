@@ -118,7 +118,8 @@ describe('definitions of open surveys in Redis', () => {
     return by.actors.setStatus(id, 'ACTIVE', 'publish');
   }
 
-  const keysOf = (id: string) => definitionKey(shards.of(id), id);
+  const bytesOf = (survey: SurveyWithQuestions) => Buffer.from(packSurvey(survey), 'latin1');
+  const keyOf = (id: string) => definitionKey(shards.of(id), id);
   const bytesKept = async () => (await redis.mget(shards.all.map(definitionBytesKey))).reduce((sum, text) => sum + Number(text ?? 0), 0);
 
   for (const mode of ['refuse', 'freeze'] as const)
@@ -146,7 +147,7 @@ describe('definitions of open surveys in Redis', () => {
       const knowing = starting();
       assert.equal(await knowing.submit(id), 'accepted');
       await change(id);
-      assert.equal(await redis.exists(keysOf(id)), 0);
+      assert.equal(await redis.exists(keyOf(id)), 0);
       assert.equal(await knowing.submit(id), 'SERVICE_UNAVAILABLE');
       assert.equal(await starting().submit(id), 'SERVICE_UNAVAILABLE');
       assert.equal((await here.intake.counts(id))?.total, 1);
@@ -157,7 +158,7 @@ describe('definitions of open surveys in Redis', () => {
     const former = process(database.sql, { keeps: false });
     others.push(former);
     await former.actors.setStatus(id, 'CLOSED', 'update');
-    assert.equal(await redis.exists(keysOf(id)), 1);
+    assert.equal(await redis.exists(keyOf(id)), 1);
     assert.equal(await starting().submit(id), 'SERVICE_UNAVAILABLE');
   });
 
@@ -174,7 +175,7 @@ describe('definitions of open surveys in Redis', () => {
   it('are never replaced by older ones, nor brought back by them, however they race', async () => {
     const first = await published();
     const { id } = first;
-    const packed = (survey: SurveyWithQuestions) => ({ revision: survey.revision, packed: Buffer.from(packSurvey(survey), 'latin1') });
+    const packed = (survey: SurveyWithQuestions) => ({ revision: survey.revision, packed: bytesOf(survey) });
     let latest = first;
     for (let n = 0; n < 10; n += 1) {
       const former = latest;
@@ -190,7 +191,7 @@ describe('definitions of open surveys in Redis', () => {
     assert.equal((await here.definitions.find(id))?.revision, latest.revision, 'news of a former end remove nothing');
     await here.actors.setStatus(id, 'CLOSED', 'update');
     assert.equal(await here.definitions.keep(id, packed(latest)), 'unchanged');
-    assert.equal(await redis.exists(keysOf(id)), 0);
+    assert.equal(await redis.exists(keyOf(id)), 0);
   });
 
   it('are held against PostgreSQL as soon as that is there again', async () => {
@@ -242,12 +243,41 @@ describe('definitions of open surveys in Redis', () => {
     others.push(former);
     const ids = [(await published({}, former)).id, (await published({}, former)).id, (await published({}, former)).id];
     const lost = await published();
-    await redis.del(keysOf(lost.id));
+    await redis.del(keyOf(lost.id));
     const turn = createKeptDefinitions({ ...here, log, most: 4 });
     const { length } = await here.surveys.open({ limit: 1000 });
     for (let turns = 0; turns <= length / 4; turns += 1) await turn();
-    assert.equal(await redis.exists(...ids.map(keysOf), keysOf(lost.id)), 4);
+    assert.equal(await redis.exists(...ids.map(keyOf), keyOf(lost.id)), 4);
     assert.equal(await starting().submit(ids[0] ?? ''), 'accepted');
+  });
+
+  for (const [what, fields] of [
+    ['of a form that only a newer version knows', async () => ({ v: 2 })],
+    ['that cannot be read', async () => ({ data: 'nonsense' })],
+    ['of another revision than it says', async (survey: SurveyWithQuestions) => ({ data: bytesOf({ ...survey, revision: 1 }) })],
+    [
+      'with a question that only a newer version knows',
+      async (survey: SurveyWithQuestions) => ({ data: bytesOf({ ...survey, questions: survey.questions.map((q) => ({ ...q, type: 'SMELL' as never })) }) }),
+    ],
+  ] as const)
+    it(`are not used ${what}`, async () => {
+      const survey = await published();
+      await redis.hset(keyOf(survey.id), await fields(survey));
+      assert.equal(await starting().submit(survey.id), 'SERVICE_UNAVAILABLE');
+      assert.equal(await here.submit(survey.id), 'accepted');
+    });
+
+  it('go on with a survey that PostgreSQL has of an earlier time, as it has it', async () => {
+    const { id, title } = await published();
+    await database.sql`CREATE TABLE former AS SELECT * FROM surveys WHERE id = ${id}`;
+    for (const name of ['One', 'Two', 'Three']) await here.actors.edit(id, (current) => ({ ...current, title: name }));
+    await database.sql`UPDATE surveys SET title = former.title, revision = former.revision FROM former WHERE surveys.id = former.id`;
+    const restored = process(database.sql);
+    others.push(restored);
+    assert.equal(await restored.submit(id), 'accepted');
+    const other = starting();
+    assert.equal(await other.submit(id), 'accepted');
+    assert.equal(other.actors.peek(id)?.survey.title, title);
   });
 
   it('take no more room than they may, and give it back', async () => {
@@ -257,7 +287,7 @@ describe('definitions of open surveys in Redis', () => {
     assert.ok(used > 256 && used < 2000, `${used} bytes`);
     assert.equal(await here.definitions.keep(id, { revision, packed: Buffer.alloc(roomBytes) }), 'unchanged');
     const next = await here.actors.edit(id, (current) => ({ ...current, title: 'More' }));
-    await redis.hset(keysOf(id), 'v', 0);
+    await redis.hset(keyOf(id), 'v', 0);
     assert.equal(await here.definitions.keep(id, { revision: next.revision, packed: Buffer.alloc(roomBytes) }), 'no room');
     assert.equal(await bytesKept(), before);
     await here.actors.announce(next);
