@@ -14,13 +14,15 @@ export type CurrentSurvey = ReturnType<typeof createCurrentSurvey>;
 
 /**
  * A survey as it is, whichever process has changed it last: news of a change is under way for a moment when its caller has the reply already, and may
- * ask another process next. Submissions need none of this, as the intake knows the revision. While PostgreSQL is away, the intake alone is asked.
+ * ask another process next. Submissions need none of this, as the intake knows the revision.
+ * While PostgreSQL is away, the intake alone is asked.
  */
 export function createCurrentSurvey({ actors, surveys, intake, whileAway }: CurrentSurveyDeps) {
   return async (surveyId: string): Promise<HeldSurvey | undefined> => {
     const held = await actors.lookUp(surveyId);
     if (!held) return undefined;
-    const revision = await whileAway.ask(async () => (await surveys.find(surveyId))?.revision, () => intake.revision(surveyId));
+    const revisionOfRow = async () => (await surveys.find(surveyId))?.revision;
+    const revision = await whileAway.ask(revisionOfRow, () => intake.revision(surveyId));
     return revision === held.survey.revision ? held : actors.renew(surveyId);
   };
 }

@@ -13,7 +13,7 @@ export interface StoredDefinitionsDeps {
 /** Where there is no room for one survey there is none for many. */
 const tellAgainMs = 60_000;
 
-/** Which definitions are kept in Redis, and how they are read: those of open surveys, and of those that open when their start comes. */
+/** Keeps definitions in Redis of surveys that are open or will be when their start comes, and reads them. */
 export function createStoredDefinitions({ definitions, log }: StoredDefinitionsDeps) {
   const underWay = new Map<string, Promise<void>>();
 
@@ -21,7 +21,7 @@ export function createStoredDefinitions({ definitions, log }: StoredDefinitionsD
   const tellOfNoRoom = (surveyId: string): void => {
     if (performance.now() - toldAtMs < tellAgainMs) return;
     toldAtMs = performance.now();
-    log.warn({ surveyId }, 'there is no room in Redis for the definition of this survey, and maybe others: they need PostgreSQL');
+    log.warn({ surveyId }, 'Redis has no room for the definition of this survey, and maybe others');
   };
 
   /** Packing takes milliseconds in which nothing else is answered, so it is done only for what is not kept yet. */
@@ -34,7 +34,10 @@ export function createStoredDefinitions({ definitions, log }: StoredDefinitionsD
   };
 
   return {
-    /** Keeps the definition of a survey whose revision was announced, or removes it if the survey is not open. Calls at once share the work. */
+    /**
+     * Keeps the definition of a survey whose revision was announced, or removes it if the survey is not open.
+     * Calls at once share the work.
+     */
     keep(survey: SurveyWithQuestions): Promise<void> {
       const { id, revision } = survey;
       if (survey.status !== 'ACTIVE') return definitions.remove(id, revision);
@@ -46,7 +49,7 @@ export function createStoredDefinitions({ definitions, log }: StoredDefinitionsD
       return work;
     },
 
-    /** The survey as it is kept, of the revision in force. Throws SERVICE_UNAVAILABLE where only a newer version can serve it. */
+    /** The survey as it is kept, of the revision in force. Throws OfNewerVersion where this version cannot serve it. */
     async find(surveyId: string): Promise<SurveyWithQuestions | undefined> {
       const stored = await definitions.find(surveyId);
       if (!stored) return undefined;

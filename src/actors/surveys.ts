@@ -50,7 +50,7 @@ interface Slot {
   revision: number;
   timer: NodeJS.Timeout | undefined;
   usedAtMs: number;
-  /** News of it may have been lost, or it was not read from PostgreSQL: what is held is used, and read again meanwhile. */
+  /** News of it may have been lost, or it is not from PostgreSQL: what is held is used, and read again meanwhile. */
   isDoubtful?: boolean;
   askedAtMs?: number;
 }
@@ -296,7 +296,8 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     /** Reads the row again. Throws SERVICE_UNAVAILABLE while PostgreSQL is away. */
     sync,
     /** Reads the survey again: while PostgreSQL is away, from its stored definition. */
-    renew: (surveyId: string): Promise<HeldSurvey | undefined> => whileAway.ask(() => sync(surveyId), () => recalls.fresh(surveyId)),
+    renew: (surveyId: string): Promise<HeldSurvey | undefined> =>
+      whileAway.ask(() => sync(surveyId), () => recalls.fresh(surveyId)),
     announce,
     healOlder,
     change,
@@ -324,9 +325,8 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     /** The survey is gone from the control plane: nobody may submit from now on. */
     remove: async (surveyId: string): Promise<void> => {
       drop(surveyId);
-      await Promise.all([deps.intake.close(surveyId), definitions.remove(surveyId, closedRevision)]).catch((error: unknown) =>
-        deps.log.warn({ err: error, surveyId }, 'a deletion could not be announced; the outbox will'),
-      );
+      const tellFailure = (error: unknown) => deps.log.warn({ err: error, surveyId }, 'a deletion could not be announced; the outbox will');
+      await Promise.all([deps.intake.close(surveyId), definitions.remove(surveyId, closedRevision)]).catch(tellFailure);
       deps.broadcast(surveyId, Number.MAX_SAFE_INTEGER);
     },
     timeCame: (surveyId: string) => move(surveyId, { type: 'TIME_CAME', nowMs: deps.now() }),

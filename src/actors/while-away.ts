@@ -6,7 +6,7 @@ export interface WhileAwayOptions {
   log: Pick<Log, 'warn' | 'info' | 'debug'>;
   /** Must never step back, as the wall clock may. */
   monotonicMs?(): number;
-  /** How long PostgreSQL is waited for before something else is looked for. Longer than it takes to read a survey under load. */
+  /** How long PostgreSQL is waited for before the other source is asked: longer than reading takes under load. */
   patienceMs?: number;
   /** Between two questions to PostgreSQL while it is away. */
   againMs?: number;
@@ -19,17 +19,19 @@ interface Away {
 }
 
 /**
- * Asks PostgreSQL, and another source in its place while it is away. The first to meet an outage wait `patienceMs`; from then on nobody waits:
- * one question in `againMs` goes to PostgreSQL as well, until one is answered.
+ * Asks PostgreSQL, and another source in its place while it is away. The first to meet an outage wait `patienceMs`;
+ * from then on nobody waits: one question in `againMs` goes to PostgreSQL as well, until one is answered.
  */
-export function createWhileAway({ log, monotonicMs = () => performance.now(), patienceMs = 1000, againMs = 2000 }: WhileAwayOptions) {
+export function createWhileAway(options: WhileAwayOptions) {
+  const { log, monotonicMs = () => performance.now(), patienceMs = 1000, againMs = 2000 } = options;
   let away: Away | undefined;
   /** Questions are numbered as they begin. */
   let [begun, lastAnswered] = [0, 0];
 
   const noteAway = (problem: unknown): void => {
     if (!away) log.warn({ err: problem }, 'PostgreSQL is away: surveys are taken from their definitions in Redis');
-    away = { askAgainAtMs: Math.max(away?.askAgainAtMs ?? 0, monotonicMs() + againMs), problem: problem ?? away?.problem };
+    const askAgainAtMs = Math.max(away?.askAgainAtMs ?? 0, monotonicMs() + againMs);
+    away = { askAgainAtMs, problem: problem ?? away?.problem };
   };
 
   /** Asks, and notes what the answer says of PostgreSQL. */
@@ -68,7 +70,7 @@ export function createWhileAway({ log, monotonicMs = () => performance.now(), pa
   };
 
   return {
-    /** What PostgreSQL says; while it is away, what `standIn` finds, and where that finds nothing SERVICE_UNAVAILABLE. */
+    /** What PostgreSQL says; while it is away, what `standIn` finds. SERVICE_UNAVAILABLE where that finds nothing. */
     async ask<T>(ask: () => Promise<T>, standIn: () => Promise<T | undefined>): Promise<T> {
       if (away) return meanwhile(ask, standIn);
       const asking = asked(ask);
@@ -82,14 +84,16 @@ export function createWhileAway({ log, monotonicMs = () => performance.now(), pa
     /** Asks in the background, unless PostgreSQL is away and was asked a moment ago. */
     attempt(ask: () => Promise<unknown>): void {
       if (!mayAsk()) return;
-      asked(ask).catch((error: unknown) => log.debug({ err: error }, 'a survey could not be read again; it will be when it is asked for'));
+      const tellFailure = (error: unknown) => log.debug({ err: error }, 'a survey could not be read again now');
+      asked(ask).catch(tellFailure);
     },
   };
 }
 
 export type WhileAway = ReturnType<typeof createWhileAway>;
 
-const isAway = (error: unknown): boolean => error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && !(error instanceof OfNewerVersion);
+const isAway = (error: unknown): boolean =>
+  error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && !(error instanceof OfNewerVersion);
 
 /** How a work ended, if it did in time. */
 async function within<T>(ms: number, work: Promise<T>): Promise<{ value: T } | { error: unknown } | undefined> {

@@ -18,11 +18,13 @@ export interface KeptDefinitionsDeps {
 const usuallyMost = 500;
 
 /**
- * Announces open surveys whose definition Redis does not have: those that were opened by a former version, and those of which it was lost.
- * A turn looks at a few, the next one goes on behind them.
+ * Announces open surveys whose definition Redis does not have: those that were opened by a former version, and those of
+ * which it was lost. A turn looks at a few, the next one goes on behind them.
  */
-export function createKeptDefinitions({ surveys, definitions, actors, log, stopping, most = usuallyMost }: KeptDefinitionsDeps) {
-  const next = createRounds((after: string | undefined, limit: number) => surveys.open({ after, limit }), { most, placeOf: ({ id }) => id });
+export function createKeptDefinitions(deps: KeptDefinitionsDeps) {
+  const { surveys, definitions, actors, log, stopping, most = usuallyMost } = deps;
+  const open = (after: string | undefined, limit: number) => surveys.open({ after, limit });
+  const next = createRounds(open, { most, placeOf: ({ id }) => id });
   const keep = async (surveyId: string): Promise<void> => {
     const survey = await surveys.load(surveyId);
     if (survey) await actors.announce(survey);
@@ -30,7 +32,9 @@ export function createKeptDefinitions({ surveys, definitions, actors, log, stopp
   return async (): Promise<void> => {
     for (const { id } of await definitions.lacking(await next())) {
       if (stopping?.aborted) return;
-      await keep(id).catch((error: unknown) => log.warn({ err: error, surveyId: id }, 'the definition of an open survey could not be kept in Redis'));
+      const tellFailure = (error: unknown) =>
+        log.warn({ err: error, surveyId: id }, 'the definition of an open survey could not be kept in Redis');
+      await keep(id).catch(tellFailure);
     }
   };
 }

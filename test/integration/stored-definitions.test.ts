@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
+import { createCore } from '../../src/actors/core.ts';
 import { createCurrentSurvey } from '../../src/actors/current-survey.ts';
 import { packSurvey } from '../../src/actors/packed-survey.ts';
 import { createSubmissions } from '../../src/actors/submissions.ts';
 import { createSurveyActors } from '../../src/actors/surveys.ts';
 import { createWhileAway } from '../../src/actors/while-away.ts';
 import type { SurveyWithQuestions } from '../../src/domain/survey.ts';
+import type { Problem } from '../../src/errors.ts';
 import { publicRoutes } from '../../src/http/routes/public.ts';
 import { newId, newResponseId } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
+import { createMetrics, figuresText } from '../../src/metrics.ts';
 import { createKeptDefinitions } from '../../src/pipelines/kept-definitions.ts';
+import { createSecrets } from '../../src/secrets.ts';
+import type { Settings } from '../../src/settings.ts';
 import { createPostgres, type Sql } from '../../src/stores/postgres/client.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
 import { createTranslationStore } from '../../src/stores/postgres/translations.ts';
@@ -18,6 +23,7 @@ import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { createDefinitions } from '../../src/stores/redis/definitions.ts';
 import { createIntake } from '../../src/stores/redis/intake.ts';
 import { createShards, definitionBytesKey, definitionKey } from '../../src/stores/redis/shards.ts';
+import { openStores } from '../../src/stores/stores.ts';
 import { eventually } from '../support/eventually.ts';
 import { startLoopback } from '../support/loopback-server.ts';
 import { ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
@@ -73,13 +79,15 @@ describe('definitions of open surveys in Redis', () => {
     const definitions = createDefinitions({ redis, shards, bytesAtMost: () => roomBytes });
     const whileAway = createWhileAway({ log, patienceMs: 300, againMs: 300 });
     const actors = createSurveyActors({
-      surveys, intake, whileAway, ...(keeps && { definitions }), log, now: Date.now, audit: { record: async () => undefined },
-      countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, metrics: { actorsHeld: () => undefined },
+      surveys, intake, whileAway, ...(keeps && { definitions }), log, now: Date.now,
+      audit: { record: async () => undefined }, countResponses: async () => ({ total: 0, complete: 0 }),
+      broadcast: () => undefined, metrics: { actorsHeld: () => undefined },
     });
     const never = () => Promise.reject(new Error('not to be asked'));
     const send = createSubmissions({
-      actors, intake, uploads: { reserve: never, release: never }, findStored: never, recall: never, findRecords: never, submitLimit: 1000,
-      pressure: () => undefined, isFormerKnown: () => false, now: Date.now, newId: () => newResponseId(), onBackgroundError: () => undefined,
+      actors, intake, uploads: { reserve: never, release: never }, findStored: never, recall: never, findRecords: never,
+      submitLimit: 1000, pressure: () => undefined, isFormerKnown: () => false, now: Date.now,
+      newId: () => newResponseId(), onBackgroundError: () => undefined,
       secrets: { resumeToken: () => 't', isResumeToken: () => true, disguise: (address) => address },
     });
     const currentSurvey = createCurrentSurvey({ actors, surveys, intake, whileAway });
@@ -90,11 +98,13 @@ describe('definitions of open surveys in Redis', () => {
   /** Submits nothing to a survey; gives what became of it: `accepted`, `unknown survey` or why it was refused. */
   const submitTo = (send: ReturnType<typeof createSubmissions>) => async (surveyId: string): Promise<string> => {
     const submission = {
-      answers: [], isComplete: true, responseId: undefined, resumeToken: undefined, startedAtMs: undefined, respondent: undefined,
-      metadata: undefined, language: undefined, surveyToken: undefined,
+      answers: [], isComplete: true, responseId: undefined, resumeToken: undefined, startedAtMs: undefined,
+      respondent: undefined, metadata: undefined, language: undefined, surveyToken: undefined,
     };
-    const call = { surveyId, submission, problem: undefined, findings: [], body: {}, idempotencyKey: undefined, surveyToken: undefined, address: 'here' };
-    const outcome = await send(call).catch((error: unknown) => ({ kind: 'refused' as const, problem: error as { code: string; details?: object } }));
+    const nothing = { problem: undefined, idempotencyKey: undefined, surveyToken: undefined };
+    const call = { surveyId, submission, findings: [], body: {}, address: 'here', ...nothing };
+    const refused = (error: unknown) => ({ kind: 'refused' as const, problem: error as Problem });
+    const outcome = await send(call).catch(refused);
     if (outcome.kind !== 'refused') return outcome.kind;
     const { code, details } = outcome.problem;
     return details && 'reason' in details ? String(details.reason) : code;
@@ -109,10 +119,11 @@ describe('definitions of open surveys in Redis', () => {
   };
 
   async function published(fields: Partial<SurveyWithQuestions> = {}, by = here): Promise<SurveyWithQuestions> {
-    const draft = withQuestion({ ...blankSurvey(), id: newId(), ownerId: database.ownerId }, { type: 'NPS', text: 'Would you?' }).survey;
     const id = newId();
-    const [question] = draft.questions;
-    const survey = { ...draft, id, status: 'DRAFT' as const, questions: question ? [{ ...question, id: newId(), surveyId: id }] : [], ...fields };
+    const blank = { ...blankSurvey(), id, ownerId: database.ownerId, status: 'DRAFT' as const };
+    const draft = withQuestion(blank, { type: 'NPS', text: 'Would you?' }).survey;
+    const questions = draft.questions.map((question) => ({ ...question, id: newId(), surveyId: id }));
+    const survey = { ...draft, questions, ...fields };
     await by.surveys.create(survey);
     await by.actors.adopt(survey);
     return by.actors.setStatus(id, 'ACTIVE', 'publish');
@@ -120,7 +131,10 @@ describe('definitions of open surveys in Redis', () => {
 
   const bytesOf = (survey: SurveyWithQuestions) => Buffer.from(packSurvey(survey), 'latin1');
   const keyOf = (id: string) => definitionKey(shards.of(id), id);
-  const bytesKept = async () => (await redis.mget(shards.all.map(definitionBytesKey))).reduce((sum, text) => sum + Number(text ?? 0), 0);
+  const bytesKept = async () => {
+    const texts = await redis.mget(shards.all.map(definitionBytesKey));
+    return texts.reduce((sum, text) => sum + Number(text ?? 0), 0);
+  };
 
   for (const mode of ['refuse', 'freeze'] as const)
     it(`let a process that starts without PostgreSQL take submissions (${mode})`, async () => {
@@ -168,7 +182,8 @@ describe('definitions of open surveys in Redis', () => {
     assert.equal(await other.submit(id), 'accepted');
     const { revision } = await here.actors.edit(id, (current) => ({ ...current, title: 'Newer', responseQuota: 2 }));
     assert.equal(await other.submit(id), 'accepted');
-    assert.deepEqual([other.actors.peek(id)?.survey.title, other.actors.peek(id)?.survey.revision], ['Newer', revision]);
+    const taken = other.actors.peek(id)?.survey;
+    assert.deepEqual([taken?.title, taken?.revision], ['Newer', revision]);
     assert.equal(await other.submit(id), 'QUOTA_REACHED');
   });
 
@@ -206,7 +221,7 @@ describe('definitions of open surveys in Redis', () => {
     assert.equal(await other.submit(id), 'accepted');
   });
 
-  it('are not there of surveys that Redis does not know: those get 503 until PostgreSQL says that there is none', async () => {
+  it('are not there of unknown surveys, which get 503 until PostgreSQL says that there is none', async () => {
     const unknown = newId();
     const other = starting();
     assert.equal(await other.submit(unknown), 'SERVICE_UNAVAILABLE');
@@ -228,7 +243,8 @@ describe('definitions of open surveys in Redis', () => {
       const shown = await get(after.origin, id);
       assert.deepEqual(shown, await get(before.origin, id));
       assert.deepEqual([shown.status, shown.body.data?.questions.length], [200, 1]);
-      assert.deepEqual([(await get(after.origin, secret.id)).status, (await get(after.origin, secret.id, { 'x-survey-token': 'invited' })).status], [404, 200]);
+      assert.equal((await get(after.origin, secret.id)).status, 404);
+      assert.equal((await get(after.origin, secret.id, { 'x-survey-token': 'invited' })).status, 200);
       await here.actors.setStatus(id, 'PAUSED', 'update');
       assert.equal((await get(after.origin, id)).status, 503);
       assert.equal((await get(after.origin, newId())).status, 503);
@@ -254,10 +270,16 @@ describe('definitions of open surveys in Redis', () => {
   for (const [what, fields] of [
     ['of a form that only a newer version knows', async () => ({ v: 2 })],
     ['that cannot be read', async () => ({ data: 'nonsense' })],
-    ['of another revision than it says', async (survey: SurveyWithQuestions) => ({ data: bytesOf({ ...survey, revision: 1 }) })],
+    [
+      'of another revision than it says',
+      async (survey: SurveyWithQuestions) => ({ data: bytesOf({ ...survey, revision: 1 }) }),
+    ],
     [
       'with a question that only a newer version knows',
-      async (survey: SurveyWithQuestions) => ({ data: bytesOf({ ...survey, questions: survey.questions.map((q) => ({ ...q, type: 'SMELL' as never })) }) }),
+      async (survey: SurveyWithQuestions) => {
+        const questions = survey.questions.map((question) => ({ ...question, type: 'SMELL' as never }));
+        return { data: bytesOf({ ...survey, questions }) };
+      },
     ],
   ] as const)
     it(`are not used ${what}`, async () => {
@@ -271,7 +293,8 @@ describe('definitions of open surveys in Redis', () => {
     const { id, title } = await published();
     await database.sql`CREATE TABLE former AS SELECT * FROM surveys WHERE id = ${id}`;
     for (const name of ['One', 'Two', 'Three']) await here.actors.edit(id, (current) => ({ ...current, title: name }));
-    await database.sql`UPDATE surveys SET title = former.title, revision = former.revision FROM former WHERE surveys.id = former.id`;
+    await database.sql`
+      UPDATE surveys SET title = former.title, revision = former.revision FROM former WHERE surveys.id = former.id`;
     const restored = process(database.sql);
     others.push(restored);
     assert.equal(await restored.submit(id), 'accepted');
@@ -288,7 +311,8 @@ describe('definitions of open surveys in Redis', () => {
     assert.equal(await here.definitions.keep(id, { revision, packed: Buffer.alloc(roomBytes) }), 'unchanged');
     const next = await here.actors.edit(id, (current) => ({ ...current, title: 'More' }));
     await redis.hset(keyOf(id), 'v', 0);
-    assert.equal(await here.definitions.keep(id, { revision: next.revision, packed: Buffer.alloc(roomBytes) }), 'no room');
+    const tooLarge = { revision: next.revision, packed: Buffer.alloc(roomBytes) };
+    assert.equal(await here.definitions.keep(id, tooLarge), 'no room');
     assert.equal(await bytesKept(), before);
     await here.actors.announce(next);
     assert.ok((await bytesKept()) > before);
@@ -297,11 +321,44 @@ describe('definitions of open surveys in Redis', () => {
     assert.equal(await bytesKept(), before);
   });
 
+  it('are what the parts of a whole process go by', async () => {
+    const { redisUrl, redisJobsUrl: redisJobs, clickhouseUrl } = await sharedStores();
+    const settings = {
+      rateLimits: { submit: 1000 }, retentionDays: null, dataDir: '/nonexistent', intakeShards: 2,
+      clickhouseCluster: undefined,
+    };
+    const figures = createMetrics();
+    const open = async (postgres: string) => {
+      const urls = { redis: new URL('/10', redisUrl).href, redisJobs, postgres, clickhouse: [clickhouseUrl] };
+      const stores = await openStores({ urls, settings, log, metrics: figures });
+      const secrets = createSecrets('a master key for tests');
+      const options = { settings: settings as unknown as Settings, stores, metrics: figures, secrets, log };
+      return { stores, core: createCore(options) };
+    };
+    const url = new URL(database.url);
+    url.host = `127.0.0.1:${proxy.port}`;
+    const [whole, cut] = [await open(database.url), await open(url.href)];
+    try {
+      const { id } = await published({}, { ...here, actors: whole.core.actors });
+      proxy.set('refuse');
+      assert.equal(await submitTo(cut.core.submit)(id), 'accepted');
+      assert.equal((await cut.core.currentSurvey(id))?.survey.id, id);
+      const used = /intake_memory_use_bytes\{[^}]*use="definitions"[^}]*\} [1-9]/;
+      await eventually(async () => assert.match(await figuresText([await figures.figures()]), used));
+    } finally {
+      for (const { core, stores } of [whole, cut]) {
+        core.actors.stop();
+        await stores.close();
+      }
+    }
+  });
+
   it('leave what manages surveys to PostgreSQL', async () => {
     const { id } = await published();
     const other = starting();
     assert.equal(await other.submit(id), 'accepted');
-    for (const call of [() => other.actors.sync(id), () => other.actors.setStatus(id, 'CLOSED', 'update'), () => other.surveys.find(id)])
+    const close = () => other.actors.setStatus(id, 'CLOSED', 'update');
+    for (const call of [() => other.actors.sync(id), close, () => other.surveys.find(id)])
       await assert.rejects(call(), { code: 'SERVICE_UNAVAILABLE' });
   });
 });

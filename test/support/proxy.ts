@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** `refuse`: open connections are cut and new ones too. `freeze`: they stay open, new ones are taken, and nothing passes. */
+/** `refuse`: all connections are cut, new ones too. `freeze`: they stay open, new ones too, and nothing passes. */
 export type ProxyMode = 'pass' | 'refuse' | 'freeze';
 
 /** A proxy on a loopback port before a server, which can be made to seem away. */

@@ -17,7 +17,8 @@ function scene() {
   const ask = () => ((world.asked += 1), world.answer());
   const whileAway = createWhileAway({ log: createLog('silent'), monotonicMs: () => world.nowMs, patienceMs, againMs });
   const failing = async () => Promise.reject(away);
-  return { world, failing, ask: (standIn: () => Promise<string | undefined>) => whileAway.ask(ask, standIn), attempt: () => whileAway.attempt(ask) };
+  const orElse = (standIn: () => Promise<string | undefined>) => whileAway.ask(ask, standIn);
+  return { world, failing, ask: orElse, attempt: () => whileAway.attempt(ask) };
 }
 
 describe('another source in the place of PostgreSQL', () => {
@@ -64,7 +65,7 @@ describe('another source in the place of PostgreSQL', () => {
     assert.equal(await ask(stored), 'read');
   });
 
-  it('that has nothing leaves it to PostgreSQL while that is only slow, and to its refusal while it is away', async () => {
+  it('that has nothing leaves it to PostgreSQL where that is slow, and to its refusal while it is away', async () => {
     const { world, failing, ask } = scene();
     world.answer = () => new Promise((resolve) => setTimeout(resolve, 3 * patienceMs, 'slow'));
     assert.deepEqual(await Promise.all([ask(none), ask(none)]), ['slow', 'slow']);

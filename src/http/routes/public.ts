@@ -27,7 +27,8 @@ export function publicRoutes({ currentSurvey, whileAway, translations, now }: Pu
     const languages = [survey.language, ...others];
     const language = chooseLanguage(lang, languages) ?? survey.language;
     const translation = language === survey.language ? undefined : await translations.find(survey.id, language);
-    return present(translation ? translateSurvey(survey, translation) : survey, translation?.language ?? survey.language, languages);
+    const shownSurvey = translation ? translateSurvey(survey, translation) : survey;
+    return present(shownSurvey, translation?.language ?? survey.language, languages);
   };
   return [
     route({
@@ -38,7 +39,8 @@ export function publicRoutes({ currentSurvey, whileAway, translations, now }: Pu
         const held = await currentSurvey(params['id'] ?? '');
         if (!held || !isOpenTo(held, header('x-survey-token'), now())) throw notFound('survey');
         const { survey } = held;
-        return ok(await whileAway.ask(() => translated(survey, lang), async () => present(survey, survey.language, [survey.language])));
+        const untranslated = async () => present(survey, survey.language, [survey.language]);
+        return ok(await whileAway.ask(() => translated(survey, lang), untranslated));
       },
     }),
   ];

@@ -71,10 +71,11 @@ export function surveyColumns(survey: Survey) {
   };
 }
 
-/** SERVICE_UNAVAILABLE for what only a newer version can read, though the stores are there: another process can serve it. */
+/** SERVICE_UNAVAILABLE though the stores are there: only a newer version can read this, and another process serves it. */
 export class OfNewerVersion extends Problem {
   constructor() {
-    super('SERVICE_UNAVAILABLE', 'This survey has questions that only a newer version of the service knows', { retryAfterSeconds: 10 });
+    const message = 'This survey has questions that only a newer version of the service knows';
+    super('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 10 });
   }
 }
 

@@ -137,11 +137,12 @@ export function createSurveyStore(sql: Sql) {
       }),
 
     /** Surveys that are open or will be when their start comes, in the order of their ids; those that follow `after`. */
-    open: ({ after, limit }: { after?: string | undefined; limit: number }): Promise<{ id: string; revision: number }[]> =>
+    open: ({ after, limit }: { after?: string | undefined; limit: number }): Promise<Pick<Survey, 'id' | 'revision'>[]> =>
       withPostgres(async () => [
-        ...(await sql<{ id: string; revision: number }[]>`
+        ...(await sql<Pick<Survey, 'id' | 'revision'>[]>`
           SELECT id, revision FROM surveys
-          WHERE deleted_at IS NULL AND status = 'ACTIVE' AND ${after === undefined ? sql`true` : sql`id > ${after}`} ORDER BY id LIMIT ${limit}`),
+          WHERE deleted_at IS NULL AND status = 'ACTIVE' AND ${after === undefined ? sql`true` : sql`id > ${after}`}
+          ORDER BY id LIMIT ${limit}`),
       ]),
 
     responseCount: (id: string): Promise<number> =>

@@ -21,15 +21,15 @@ export interface DefinitionsDeps {
 export type KeptDefinition = 'kept' | 'unchanged' | 'no room';
 
 /**
- * Of what a definition is packed from and how. A version that packs them otherwise counts on: it neither reads what an older one wrote nor is
- * its own replaced by that.
+ * Says from what and how a definition is packed. A version that packs it otherwise takes the next number: it does not
+ * read what an older one wrote, and an older one does not replace what it wrote.
  */
 const form = 1;
-/** Packed; the interface bounds what it is packed from to half of that. One that was let in before there was a bound is not kept. */
+/** Of one, packed. The interface bounds its questions to 2 MiB; a survey that is larger from before is not kept. */
 const largestBytes = 4 * 1024 * 1024;
 
 type DefinitionRedis = Redis & {
-  keepDefinition(key: string, surveyKey: string, bytesKey: string, ...args: (string | number | Buffer)[]): Promise<number>;
+  keepDefinition(...keysAndArgs: (string | number | Buffer)[]): Promise<number>;
 };
 
 /** Definitions of open surveys in the intake's Redis, each beside what the intake knows of its survey. */
@@ -40,8 +40,9 @@ export function createDefinitions({ redis: plain, shards, bytesAtMost }: Definit
   });
   const put = (surveyId: string, revision: number, packed: Buffer | ''): Promise<number> => {
     const shard = shards.of(surveyId);
-    const keys = [definitionKey(shard, surveyId), surveyKey(shard, surveyId), definitionBytesKey(shard)] as const;
-    return guarded(redis.keepDefinition(...keys, revision, form, packed, Math.floor(bytesAtMost() / shards.all.length)));
+    const keys = [definitionKey(shard, surveyId), surveyKey(shard, surveyId), definitionBytesKey(shard)];
+    const roomBytes = Math.floor(bytesAtMost() / shards.all.length);
+    return guarded(redis.keepDefinition(...keys, revision, form, packed, roomBytes));
   };
   return {
     /** Keeps the definition of the revision in force; any other is passed over. */
@@ -58,9 +59,8 @@ export function createDefinitions({ redis: plain, shards, bytesAtMost }: Definit
     find: async (surveyId: string): Promise<StoredDefinition | undefined> => {
       const shard = shards.of(surveyId);
       // At one moment: a change may come between two looks.
-      const results = await guarded(
-        redis.multi().hget(surveyKey(shard, surveyId), 'rev').hmgetBuffer(definitionKey(shard, surveyId), 'rev', 'v', 'data').exec(),
-      );
+      const look = redis.multi().hget(surveyKey(shard, surveyId), 'rev');
+      const results = await guarded(look.hmgetBuffer(definitionKey(shard, surveyId), 'rev', 'v', 'data').exec());
       const failed = results?.find(([error]) => error)?.[0];
       if (failed) throw away(failed);
       const [inForce, fields] = (results ?? []).map(([, result]) => result) as [string | null, (Buffer | null)[]];

@@ -46,7 +46,7 @@ const surveyPart = 0.25;
 /** Up to this share, what is stored already is kept for those who may ask for it again. */
 const roomyMark = 0.5;
 const portions = 64;
-/** Of 1 GiB, enough for some 30,000 open surveys of twenty questions. */
+/** Of 1 GiB, enough for some 15,000 open surveys of twenty questions. */
 const definitionPart = 1 / 16;
 /** A server without a bound of its own: what its responses may take at most before they are large. */
 const boundless = 1024 * 1024 * 1024;
@@ -85,7 +85,8 @@ export function watchPressure(redis: Redis, { shards, tell }: PressureOptions): 
 
 async function useOf(redis: Redis, { all }: Shards, used: number): Promise<IntakeUse> {
   const [pending, kept, generations, seen] = await Promise.all([
-    redis.mget(all.map(({ prefix }) => `${prefix}pending`)), redis.mget(all.map(definitionBytesKey)), redis.hvals('idem:generations'), redis.hvals('idem:seen'),
+    redis.mget(all.map(({ prefix }) => `${prefix}pending`)), redis.mget(all.map(definitionBytesKey)),
+    redis.hvals('idem:generations'), redis.hvals('idem:seen'),
   ]);
   const sum = (texts: readonly (string | null)[]) => texts.reduce((total, text) => total + Math.max(0, Number(text ?? 0)), 0);
   const [waiting, remembered, definitions] = [sum(pending), sum(generations) + sum(seen) * seenKeyBytes, sum(kept)];

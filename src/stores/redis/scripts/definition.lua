@@ -1,7 +1,8 @@
 -- Keeps the definition of an open survey beside what the intake knows of the survey, or removes it.
--- KEYS (of one slot): 1 the definition's hash · 2 the survey's hash · 3 the bytes that all definitions of the shard take.
--- ARGV: revision, form of the packed definition, the definition packed ('' = remove it), bytes that all of them may take.
--- A definition is kept only of the revision in force, so that none that comes late replaces a newer one or one that was removed.
+-- KEYS (of one slot): 1 the definition's hash · 2 the survey's hash · 3 the bytes that the shard's definitions take.
+-- ARGV: revision, form of the packed definition, the definition packed ('' = remove it), bytes that they may take.
+-- Only a definition of the revision in force is kept, so that none that comes late replaces a newer one, or comes back
+-- after it was removed.
 -- Returns 1 when kept or removed, 0 when nothing changed, -1 when there is no room: then none is kept.
 local revision, form, packed, bytesAtMost = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 -- Of the key, its fields and the hash around the packed text.
