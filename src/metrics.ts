@@ -38,7 +38,7 @@ export function createMetrics(processName = 'main') {
   const deadLettersWaiting = new Gauge({ name: 'ingest_dead_letters_waiting', help: 'Rows in the dead-letter stream', labelNames: ['shard'], registers });
   // Every process looks at the same server: adding up would make nonsense of it.
   const intakeMemory = new Gauge({ name: 'intake_memory_ratio', help: 'Memory that the intake uses, of what it may use; 0 where it has no bound; above 0.8 submissions are refused', registers, aggregator: 'max' });
-  const intakeUse = new Gauge({ name: 'intake_memory_use_bytes', help: 'Memory of the intake by use: responses that wait for the response store, what is remembered of accepted ones (idempotency records, open responses), the rest', labelNames: ['use'], registers, aggregator: 'max' });
+  const intakeUse = new Gauge({ name: 'intake_memory_use_bytes', help: 'Memory of the intake by use: responses that wait for the response store, what is remembered of accepted ones (idempotency records, open responses), definitions of open surveys, the rest', labelNames: ['use'], registers, aggregator: 'max' });
   const exportsEnded = new Counter({ name: 'exports_ended_total', help: 'Export files by how their making ended', labelNames: ['result'], registers });
   const actors = new Gauge({ name: 'survey_actors', help: 'Surveys held in memory', registers });
   const webhookAttempts = new Counter({ name: 'webhook_attempts_total', help: 'Attempts to deliver an event, by result', labelNames: ['result'], registers });
@@ -85,9 +85,9 @@ export function createMetrics(processName = 'main') {
       oldest.set({ shard }, state.oldestSeconds);
       streamLength.set({ shard }, state.length);
     },
-    intakeFilled(ratio: number, { waiting, remembered, other }: { waiting: number; remembered: number; other: number }) {
+    intakeFilled(ratio: number, use: { waiting: number; remembered: number; definitions: number; other: number }) {
       intakeMemory.set(ratio);
-      for (const [use, bytes] of Object.entries({ waiting, remembered, other })) intakeUse.set({ use }, bytes);
+      for (const [name, bytes] of Object.entries(use)) intakeUse.set({ use: name }, bytes);
     },
     exportEnded: (result: 'completed' | 'failed') => exportsEnded.inc({ result }),
     actorsHeld: (count: number) => actors.set(count),

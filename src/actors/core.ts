@@ -15,6 +15,7 @@ import { createReading } from './reading.ts';
 import { createUploads } from '../stores/uploads.ts';
 import { createSubmissions } from './submissions.ts';
 import { createSurveyActors } from './surveys.ts';
+import { createWhileAway } from './while-away.ts';
 
 export interface CoreOptions {
   settings: Settings;
@@ -33,8 +34,9 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   const now = () => Date.now();
   const { surveys, intake, responses, stream, shards, messages } = stores;
   const audit = createAudit(stores.sql, log);
+  const whileAway = createWhileAway({ log });
   const actors = createSurveyActors({
-    surveys, intake, audit, now, log, metrics,
+    surveys, intake, definitions: stores.definitions, whileAway, audit, now, log, metrics,
     countResponses: async (surveyId) => (await responses.countOf([surveyId])).get(surveyId) ?? { total: 0, complete: 0 },
     broadcast: (surveyId, revision) => messages.publish(surveyChannel, { surveyId, revision }),
   });
@@ -55,8 +57,8 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     onBackgroundError: (error) => log.warn({ err: error }, 'a filled survey could not be closed yet; the ingest will'),
   });
   return {
-    actors, submit, now, reading, uploads, erasing,
-    currentSurvey: createCurrentSurvey({ actors, surveys }),
+    actors, submit, now, reading, uploads, erasing, whileAway,
+    currentSurvey: createCurrentSurvey({ actors, surveys, intake, whileAway }),
     /** Hears of changes that other processes make. */
     listen: () => {
       messages.onGap(actors.doubt);

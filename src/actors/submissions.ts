@@ -29,7 +29,7 @@ export type SubmissionOutcome =
   | { kind: 'unknown survey' };
 
 export interface SubmissionsDeps extends PlanDeps {
-  actors: Pick<SurveyActors, 'peek' | 'lookUp' | 'sync' | 'announce' | 'quotaFilled'>;
+  actors: Pick<SurveyActors, 'peek' | 'lookUp' | 'renew' | 'announce' | 'quotaFilled'>;
   intake: Pick<Intake, 'append' | 'state' | 'isHeld'>;
   uploads: UploadReservations;
   secrets: PlanDeps['secrets'] & Pick<Secrets, 'disguise'>;
@@ -221,7 +221,7 @@ async function conclude(deps: Tools, trial: Trial, { held, plan, result, standin
       return (await isLetOn(deps, trial)) ? 'let on' : refuse(unavailable('The survey is being changed right now', 1));
     case 'UNKNOWN': {
       // The intake has forgotten the survey; or it was deleted, and this process has not heard of that.
-      const fresh = await deps.actors.sync(held.survey.id);
+      const fresh = await deps.actors.renew(held.survey.id);
       if (fresh) await deps.actors.announce(fresh.survey);
       return 'again';
     }
@@ -281,7 +281,7 @@ async function isLetOn({ heldBack }: Tools, trial: Trial): Promise<boolean> {
 
 /** Another revision is in force. If the row is no newer than what we hold, the intake missed the announcement, which is made again: false, since there is nothing new to try. */
 async function refresh(deps: SubmissionsDeps, held: HeldSurvey): Promise<boolean> {
-  const fresh = await deps.actors.sync(held.survey.id);
+  const fresh = await deps.actors.renew(held.survey.id);
   if (fresh?.survey.revision !== held.survey.revision) return true;
   await deps.actors.announce(fresh.survey);
   return false;

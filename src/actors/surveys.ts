@@ -5,14 +5,17 @@ import { createUsualReader, type UsualReader } from '../domain/usual-submission.
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Audit } from '../stores/postgres/audit.ts';
-import type { Intake, SurveyFacts } from '../stores/redis/intake.ts';
+import type { Definitions } from '../stores/redis/definitions.ts';
+import { closedRevision, type Intake, type SurveyFacts } from '../stores/redis/intake.ts';
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
 import { createAnonymity } from './anonymity.ts';
 import { createFreshLoads } from './fresh-loads.ts';
 import { moveSurvey, withSeatsAdded } from './lifecycle.ts';
 import { createOlderRow } from './older-row.ts';
 import { packSurvey, unpackSurvey, type PackedSurvey } from './packed-survey.ts';
+import { createStoredDefinitions } from './stored-definitions.ts';
 import { contextOf, stateOf, surveyMachine, type SurveyEvent } from './survey-machine.ts';
+import { createWhileAway, type WhileAway } from './while-away.ts';
 
 /** A survey held in memory by this process: its actor and what a submission is checked against. */
 export interface HeldSurvey {
@@ -25,6 +28,9 @@ export interface HeldSurvey {
 export interface SurveyActorsDeps {
   surveys: Pick<SurveyStore, 'load' | 'change'>;
   intake: Pick<Intake, 'announce' | 'reopen' | 'revision' | 'counts' | 'filledAt' | 'close'>;
+  /** Where definitions of open surveys are kept for when PostgreSQL is away; none are unless given. */
+  definitions?: Pick<Definitions, 'keep' | 'remove' | 'find' | 'lacking'>;
+  whileAway?: WhileAway;
   /** Counts from the response store, for an intake that has forgotten a survey. */
   countResponses(surveyId: string): Promise<{ total: number; complete: number }>;
   /** Tells the other processes that a survey has a new revision. */
@@ -44,7 +50,7 @@ interface Slot {
   revision: number;
   timer: NodeJS.Timeout | undefined;
   usedAtMs: number;
-  /** News of it may have been lost: what is held is used, and read again meanwhile. */
+  /** News of it may have been lost, or it is not from PostgreSQL: what is held is used, and read again meanwhile. */
   isDoubtful?: boolean;
   askedAtMs?: number;
 }
@@ -60,12 +66,18 @@ const doubtMs = 1000;
 /** Timers do not hear of it when the clock is set, so a date is reached in steps. */
 const longestTimerMs = 5000;
 
+const nowhere: NonNullable<SurveyActorsDeps['definitions']> = {
+  keep: async () => 'unchanged', remove: async () => undefined, find: async () => undefined, lacking: async () => [],
+};
+
 /**
  * One actor a survey and process: looked up or started on first use, stopped when idle. The row in Postgres is the truth; an actor is
  * rebuilt from it whenever the intake or another process says that there is a newer revision.
  */
 export function createSurveyActors(deps: SurveyActorsDeps) {
-  const { monotonicMs = () => performance.now() } = deps;
+  const { monotonicMs = () => performance.now(), definitions = nowhere } = deps;
+  const { whileAway = createWhileAway({ log: deps.log, monotonicMs }) } = deps;
+  const stored = createStoredDefinitions({ definitions, log: deps.log });
   const slots = new Map<string, Slot>();
   const unknownUntil = new Map<string, number>();
 
@@ -112,6 +124,15 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     return held;
   };
 
+  /** A survey that was not read from PostgreSQL; what is held is used if it is as new. */
+  const holdUnverified = (survey: SurveyWithQuestions): HeldSurvey => {
+    const known = slots.get(survey.id);
+    const held = known && known.revision >= survey.revision ? use(known) : hold(survey);
+    const slot = slots.get(survey.id);
+    if (slot) slot.isDoubtful = true;
+    return held;
+  };
+
   const drop = (surveyId: string) => {
     const slot = slots.get(surveyId);
     if (slot) stop(slot);
@@ -148,6 +169,10 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
   const loads = createFreshLoads(load);
   /** Reads the row again. */
   const sync = loads.fresh;
+  const recalls = createFreshLoads(async (surveyId: string): Promise<HeldSurvey | undefined> => {
+    const survey = await stored.find(surveyId);
+    return survey && holdUnverified(survey);
+  });
 
   /** The survey if this process holds it. */
   const peek = (surveyId: string): HeldSurvey | undefined => {
@@ -156,7 +181,7 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     const held = use(slot);
     if (slot.isDoubtful === true && slot.usedAtMs - (slot.askedAtMs ?? -doubtMs) >= doubtMs) {
       slot.askedAtMs = slot.usedAtMs;
-      void sync(surveyId).catch((error: unknown) => deps.log.debug({ err: error, surveyId }, 'a survey could not be read again; it will be when it is asked for'));
+      whileAway.attempt(() => sync(surveyId));
     }
     return held;
   };
@@ -169,9 +194,10 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     return { surveyId: survey.id, revision: survey.revision, quota: survey.responseQuota, codePositions: survey.slotCounts.codes, ...counts };
   };
 
-  /** Writes the survey's present revision to the intake. */
+  /** Writes the survey's present revision to the intake, and its definition if it is open. */
   const announce = async (survey: SurveyWithQuestions): Promise<void> => {
     const isNew = await deps.intake.announce(await factsOf(survey));
+    await stored.keep(survey);
     if (isNew || !(await healOlder(survey))) deps.broadcast(survey.id, survey.revision);
   };
 
@@ -265,9 +291,13 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
       const held = peek(surveyId);
       if (held) return held;
       if ((unknownUntil.get(surveyId) ?? 0) > monotonicMs()) return undefined;
-      return loads.shared(surveyId);
+      return whileAway.ask(() => loads.shared(surveyId), () => recalls.shared(surveyId));
     },
+    /** Reads the row again. Throws SERVICE_UNAVAILABLE while PostgreSQL is away. */
     sync,
+    /** Reads the survey again: while PostgreSQL is away, from its stored definition. */
+    renew: (surveyId: string): Promise<HeldSurvey | undefined> =>
+      whileAway.ask(() => sync(surveyId), () => recalls.fresh(surveyId)),
     announce,
     healOlder,
     change,
@@ -295,7 +325,8 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     /** The survey is gone from the control plane: nobody may submit from now on. */
     remove: async (surveyId: string): Promise<void> => {
       drop(surveyId);
-      await deps.intake.close(surveyId).catch((error: unknown) => deps.log.warn({ err: error, surveyId }, 'a deletion could not be announced; the outbox will'));
+      const tellFailure = (error: unknown) => deps.log.warn({ err: error, surveyId }, 'a deletion could not be announced; the outbox will');
+      await Promise.all([deps.intake.close(surveyId), definitions.remove(surveyId, closedRevision)]).catch(tellFailure);
       deps.broadcast(surveyId, Number.MAX_SAFE_INTEGER);
     },
     timeCame: (surveyId: string) => move(surveyId, { type: 'TIME_CAME', nowMs: deps.now() }),

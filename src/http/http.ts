@@ -101,7 +101,7 @@ function endpointRoutes({ settings, stores, core, jobs, secrets, log }: HttpOpti
 function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limits: Limits): Route[] {
   const { surveys, responses } = stores;
   const { totals, crosstab } = stores.keptCounts;
-  const { actors, currentSurvey, reading, responseCount, now } = core;
+  const { actors, currentSurvey, whileAway, reading, responseCount, now } = core;
   const id = () => newId();
   return [
     ...people.routes,
@@ -118,7 +118,7 @@ function apiRoutes({ settings, stores, core }: HttpOptions, people: People, limi
     ...analyticsRoutes({ totals, surveys, findings: stores.findings }),
     crosstabRoute({ crosstab, surveys, findings: stores.findings }),
     ...exportRoutes({ exports: stores.exports, files: stores.exportFiles, surveys, findings: stores.findings, now, newId: id }),
-    ...publicRoutes({ currentSurvey, translations: stores.translations, now }),
+    ...publicRoutes({ currentSurvey, whileAway, translations: stores.translations, now }),
     ...translationRoutes({ surveys, translations: stores.translations, audit: people.audit, now }),
     ...uploadRoutes({ uploads: core.uploads, currentSurvey, maxBytes: settings.uploadMaxBytes, now, newId: id }),
   ];

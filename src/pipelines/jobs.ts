@@ -13,6 +13,7 @@ import { makeInProcess } from './exports/fork.ts';
 import { createEndedSurveys } from './ended-surveys.ts';
 import { createExportJobs, type ExportJobs } from './exports/jobs.ts';
 import { createRushWatch } from './exports/rush.ts';
+import { createKeptDefinitions } from './kept-definitions.ts';
 import { createIngest } from './ingest.ts';
 import { startGenerations } from './ingest/generations.ts';
 import { createStoredCheck } from './ingest/stored-check.ts';
@@ -120,6 +121,10 @@ const hourMs = 3_600_000;
 function tasks({ stores, core, log }: JobsOptions, outbox: Pick<Outbox, 'purge' | 'measure'>, stopping: AbortSignal): ScheduledTask[] {
   return [
     { name: 'close surveys whose end has come', everyMs: 1000, run: createEndedSurveys({ ...core, ...stores, log, stopping }) },
+    {
+      name: 'keep definitions of open surveys', everyMs: 60_000,
+      run: createKeptDefinitions({ ...stores, actors: core.actors, log, stopping }),
+    },
     { name: 'hold saved counts against those of the intake', everyMs: 600_000, run: createReconcile({ ...stores, actors: core.actors, log }) },
     { name: 'erase deleted responses for good', everyMs: hourMs, run: async () => void (await stores.responses.eraseDeleted()) },
     { name: 'remove findings of deleted responses and of former analyses', everyMs: hourMs, run: () => stores.findings.sweep(core.now()) },

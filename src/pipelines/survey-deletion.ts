@@ -1,10 +1,11 @@
 import { createBuriedLetters } from '../actors/buried-letters.ts';
 import type { Core } from '../actors/core.ts';
+import { closedRevision } from '../stores/redis/intake.ts';
 import type { Stores } from '../stores/stores.ts';
 import type { ExportJobs } from './exports/jobs.ts';
 
 export interface SurveyDeletionDeps {
-  stores: Pick<Stores, 'intake' | 'deliveries' | 'responses' | 'findings' | 'paidReplies' | 'stream' | 'shards'>;
+  stores: Pick<Stores, 'intake' | 'definitions' | 'deliveries' | 'responses' | 'findings' | 'paidReplies' | 'stream' | 'shards'>;
   core: { reading: Pick<Core['reading'], 'settled'>; uploads: Pick<Core['uploads'], 'removeOfSurvey'> };
   exportJobs: Pick<ExportJobs, 'removeOfSurvey'>;
 }
@@ -34,6 +35,7 @@ export function createSurveyDeletion({ stores, core, exportJobs }: SurveyDeletio
   return async (surveyId: string): Promise<void> => {
     await exportJobs.removeOfSurvey(surveyId);
     await stores.intake.close(surveyId);
+    await stores.definitions.remove(surveyId, closedRevision);
     await core.reading.settled(surveyId);
     await stores.deliveries.markSurveyDeleted(surveyId);
     await core.uploads.removeOfSurvey(surveyId);

@@ -24,6 +24,7 @@ import { createDeliveryStore } from './postgres/webhook-deliveries.ts';
 import { createWebhookStore } from './postgres/webhooks.ts';
 import { createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
 import { createIdempotencyGenerations, whileFormerKeysLast } from './redis/idempotency.ts';
+import { createDefinitions } from './redis/definitions.ts';
 import { checkIntake } from './redis/intake-check.ts';
 import { createIntake } from './redis/intake.ts';
 import { checkJobs } from './redis/jobs-check.ts';
@@ -91,6 +92,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     uploadRows: createUploadRows(sql),
     uploadStorage,
     intake: createIntake({ redis: intakeRedis, shards, metrics, room: pressure }),
+    definitions: createDefinitions({ redis: streamRedis, shards, bytesAtMost: pressure.definitionBytes }),
     isFormerKnown,
     generations: createIdempotencyGenerations(streamRedis, shards),
     stream: createStream(streamRedis),

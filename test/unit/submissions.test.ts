@@ -32,7 +32,7 @@ const held = {
 function submitWithout(known: (appendix: Appendix) => AppendResult) {
   const never = (): never => assert.fail('not to be asked');
   const deps: SubmissionsDeps = {
-    actors: { peek: () => held, lookUp: never, sync: never, announce: never, quotaFilled: never },
+    actors: { peek: () => held, lookUp: never, renew: never, announce: never, quotaFilled: never },
     intake: { append: async (appendix) => known(appendix), state: never, isHeld: never }, findStored: never, recall: never, findRecords: never,
     uploads: { reserve: async () => { throw unavailable('Another submission with this upload is under way', 5); }, release: never },
     secrets: { resumeToken: never, isResumeToken: never, disguise: (address) => address },
@@ -78,7 +78,7 @@ describe('a response that is continued from many places at once', () => {
     const never = (): never => assert.fail('not to be asked');
     const compiled = { survey: { slotCounts: { codes: 0, numbers: 0, texts: 0 } }, byId: new Map(), required: [], all: [], uploadIdsIn: () => [] };
     const deps: SubmissionsDeps = {
-      actors: { peek: () => ({ ...held, compiled }) as unknown as HeldSurvey, lookUp: never, sync: never, announce: never, quotaFilled: never },
+      actors: { peek: () => ({ ...held, compiled }) as unknown as HeldSurvey, lookUp: never, renew: never, announce: never, quotaFilled: never },
       intake: {
         // As Redis does it: whoever has seen the last version is taken.
         append: async ({ seen, state }) => {
@@ -119,7 +119,7 @@ describe('a response to be continued whose answers only the response store has',
   function submitWith(known: Pick<SubmissionsDeps, 'recall'> & Partial<Pick<SubmissionsDeps, 'findRecords'>> & Partial<SubmissionsDeps['intake']>) {
     const appended: Appendix[] = [];
     const submit = createSubmissions({
-      actors: { peek: () => ({ ...held, survey: { ...held.survey, slotCounts: compiled.survey.slotCounts, version: 1 }, compiled }) as unknown as HeldSurvey, lookUp: never, sync: never, announce: never, quotaFilled: never },
+      actors: { peek: () => ({ ...held, survey: { ...held.survey, slotCounts: compiled.survey.slotCounts, version: 1 }, compiled }) as unknown as HeldSurvey, lookUp: never, renew: never, announce: never, quotaFilled: never },
       intake: {
         append: async (appendix) => {
           appended.push(appendix);
@@ -203,7 +203,7 @@ describe('submissions to a survey that is held back', () => {
     const asked = { appends: 0, looks: 0 };
     const survey = { ...blankSurvey(), id: surveyId };
     const submit = createSubmissions({
-      actors: { peek: () => ({ ...held, survey, compiled: compileSurvey(survey) }), lookUp: never, sync: never, announce: never, quotaFilled: never },
+      actors: { peek: () => ({ ...held, survey, compiled: compileSurvey(survey) }), lookUp: never, renew: never, announce: never, quotaFilled: never },
       intake: {
         append: async () => ((asked.appends += 1), result((await isHeld()) ? 'HELD' : 'ACCEPTED')), state: never,
         isHeld: async () => ((asked.looks += 1), isHeld()),
@@ -272,7 +272,7 @@ describe('a submission as most are', () => {
       return { code, remaining: 9, resetMs: 1, text: code === 'REPLAY' ? `1 ${momentText(0)}` : '' };
     };
     const send = createSubmissions({
-      actors: { peek: () => present, lookUp: never, sync: async () => present, announce: never, quotaFilled: async () => survey }, intake: { append, state: never, isHeld: never },
+      actors: { peek: () => present, lookUp: never, renew: async () => present, announce: never, quotaFilled: async () => survey }, intake: { append, state: never, isHeld: never },
       findStored: never, recall: never, findRecords: never, uploads: { reserve: never, release: never }, secrets: { resumeToken: never, isResumeToken: never, disguise: (address) => address },
       submitLimit: 60, pressure: () => undefined, isFormerKnown: () => isFormerKnown, now: () => 0, newId: () => surveyId, onBackgroundError: never,
     });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { CurrentSurvey } from '../../actors/current-survey.ts';
 import { intakeProblem } from '../../actors/intake-problem.ts';
 import type { HeldSurvey } from '../../actors/surveys.ts';
+import type { WhileAway } from '../../actors/while-away.ts';
 import { visibleOptions, visibleQuestions, visibleRows, type MatrixRow, type Option, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
 import { chooseLanguage, directionOf, translateSurvey } from '../../domain/translation.ts';
 import { notFound } from '../../errors.ts';
@@ -12,6 +13,7 @@ import { publicSurveySchema } from '../schemas/surveys.ts';
 
 export interface PublicRoutesDeps {
   currentSurvey: CurrentSurvey;
+  whileAway: WhileAway;
   translations: Pick<TranslationStore, 'languages' | 'find'>;
   now(): number;
 }
@@ -19,21 +21,26 @@ export interface PublicRoutesDeps {
 const query = z.strictObject({ lang: z.string().max(35).regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or zh-Hans').optional().describe('The language wished for') });
 
 /** What a respondent may see without signing in. */
-export function publicRoutes({ currentSurvey, translations, now }: PublicRoutesDeps): Route[] {
+export function publicRoutes({ currentSurvey, whileAway, translations, now }: PublicRoutesDeps): Route[] {
+  const translated = async (survey: SurveyWithQuestions, lang: string | undefined) => {
+    const others = (await translations.languages(survey.id)).filter((language) => language !== survey.language);
+    const languages = [survey.language, ...others];
+    const language = chooseLanguage(lang, languages) ?? survey.language;
+    const translation = language === survey.language ? undefined : await translations.find(survey.id, language);
+    const shownSurvey = translation ? translateSurvey(survey, translation) : survey;
+    return present(shownSurvey, translation?.language ?? survey.language, languages);
+  };
   return [
     route({
       method: 'GET', path: '/public/surveys/{id}', tag: 'Public', summary: 'Read an open survey as a respondent',
-      description: 'Only surveys that take responses now; a PRIVATE one only with its token in `X-Survey-Token`. Everything else is a 404. Without `lang`, or where it is not there, the survey’s own language.',
+      description: 'Only surveys that take responses now; a PRIVATE one only with its token in `X-Survey-Token`. Everything else is a 404. Without `lang`, or where it is not there, the survey’s own language; that alone while PostgreSQL, which keeps the translations, is away.',
       access: { kind: 'public' }, limit: 'api', query, reply: publicSurveySchema, replyStatus: 200,
       handle: async ({ params, query: { lang }, header }) => {
         const held = await currentSurvey(params['id'] ?? '');
         if (!held || !isOpenTo(held, header('x-survey-token'), now())) throw notFound('survey');
         const { survey } = held;
-        const others = (await translations.languages(survey.id)).filter((language) => language !== survey.language);
-        const languages = [survey.language, ...others];
-        const language = chooseLanguage(lang, languages) ?? survey.language;
-        const translation = language === survey.language ? undefined : await translations.find(survey.id, language);
-        return ok(present(translation ? translateSurvey(survey, translation) : survey, translation?.language ?? survey.language, languages));
+        const untranslated = async () => present(survey, survey.language, [survey.language]);
+        return ok(await whileAway.ask(() => translated(survey, lang), untranslated));
       },
     }),
   ];

@@ -2,7 +2,7 @@ import { canonicalLanguage } from '../../domain/language.ts';
 import type { ClosedReason, MatrixRow, Option, Question, QuestionSettings, Slots, Survey, SurveyStatus, Visibility } from '../../domain/survey.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { QuestionTypeName } from '../../domain/questions/type-names.ts';
-import { unavailable } from '../../errors.ts';
+import { Problem } from '../../errors.ts';
 
 /** A row of `surveys` as postgres.js gives it. */
 export interface SurveyRow {
@@ -71,9 +71,21 @@ export function surveyColumns(survey: Survey) {
   };
 }
 
-/** Throws SERVICE_UNAVAILABLE for a type that only a newer version knows: another process can serve it. */
+/** SERVICE_UNAVAILABLE though the stores are there: only a newer version can read this, and another process serves it. */
+export class OfNewerVersion extends Problem {
+  constructor() {
+    const message = 'This survey has questions that only a newer version of the service knows';
+    super('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 10 });
+  }
+}
+
+/** Throws OfNewerVersion for a type that only a newer version knows. */
+export function assertKnownType({ type }: { type: string }): void {
+  if (!Object.hasOwn(registry, type)) throw new OfNewerVersion();
+}
+
 export function questionOf(row: QuestionRow): Question {
-  if (!Object.hasOwn(registry, row.type)) throw unavailable('This survey has questions that only a newer version of the service knows', 10);
+  assertKnownType(row);
   return {
     id: row.id, surveyId: row.survey_id, type: row.type, text: row.text, description: row.description, isRequired: row.is_required,
     order: row.position, options: row.options, rows: row.rows, settings: row.settings, slots: row.slots, isHidden: row.is_hidden,

@@ -136,6 +136,15 @@ export function createSurveyStore(sql: Sql) {
         return rows.map((row) => row.id);
       }),
 
+    /** Surveys that are open or will be when their start comes, in the order of their ids; those that follow `after`. */
+    open: ({ after, limit }: { after?: string | undefined; limit: number }): Promise<Pick<Survey, 'id' | 'revision'>[]> =>
+      withPostgres(async () => [
+        ...(await sql<Pick<Survey, 'id' | 'revision'>[]>`
+          SELECT id, revision FROM surveys
+          WHERE deleted_at IS NULL AND status = 'ACTIVE' AND ${after === undefined ? sql`true` : sql`id > ${after}`}
+          ORDER BY id LIMIT ${limit}`),
+      ]),
+
     responseCount: (id: string): Promise<number> =>
       withPostgres(async () => {
         const [row] = await sql<{ responses: number }[]>`SELECT responses FROM survey_counts WHERE survey_id = ${id}`;

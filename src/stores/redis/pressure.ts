@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { unavailable, type Problem } from '../../errors.ts';
-import type { Shards } from './shards.ts';
+import { definitionBytesKey, type Shards } from './shards.ts';
 
 export interface Pressure {
   /** A refusal while the intake is too full to take more; undefined while there is room. */
@@ -15,6 +15,8 @@ export interface Pressure {
   pendingAtMost(): number | undefined;
   /** A small part of the memory: what one caller may send in large rows a minute, and what a generation of idempotency records takes. */
   portionBytes(): number;
+  /** What the definitions of open surveys may take together, in bytes. */
+  definitionBytes(): number;
   stop(): void;
 }
 
@@ -24,6 +26,8 @@ export interface IntakeUse {
   waiting: number;
   /** Idempotency records and open responses. */
   remembered: number;
+  /** Definitions of open surveys, for when PostgreSQL is away. */
+  definitions: number;
   /** Stored responses that live streams may ask for, and the rest. */
   other: number;
 }
@@ -42,6 +46,8 @@ const surveyPart = 0.25;
 /** Up to this share, what is stored already is kept for those who may ask for it again. */
 const roomyMark = 0.5;
 const portions = 64;
+/** Of 1 GiB, enough for some 15,000 open surveys of twenty questions. */
+const definitionPart = 1 / 16;
 /** A server without a bound of its own: what its responses may take at most before they are large. */
 const boundless = 1024 * 1024 * 1024;
 /** Of a key in the sets that remember its use. */
@@ -51,7 +57,7 @@ const seenKeyBytes = 5;
 export function watchPressure(redis: Redis, { shards, tell }: PressureOptions): Pressure {
   // 0 where the server has no bound.
   let [share, surplus, bound] = [0, 0, 0];
-  let use: IntakeUse = { waiting: 0, remembered: 0, other: 0 };
+  let use: IntakeUse = { waiting: 0, remembered: 0, definitions: 0, other: 0 };
   const look = async () => {
     const text = await redis.info('memory');
     const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1] ?? 0);
@@ -72,15 +78,19 @@ export function watchPressure(redis: Redis, { shards, tell }: PressureOptions): 
     freed: (bytes) => void (surplus -= bytes),
     pendingAtMost: () => (share > crowdedMark ? bound * surveyPart : undefined),
     portionBytes: () => (bound === 0 ? boundless : bound) / portions,
+    definitionBytes: () => (bound === 0 ? boundless : bound) * definitionPart,
     stop: () => clearInterval(timer),
   };
 }
 
 async function useOf(redis: Redis, { all }: Shards, used: number): Promise<IntakeUse> {
-  const [pending, generations, seen] = await Promise.all([redis.mget(all.map(({ prefix }) => `${prefix}pending`)), redis.hvals('idem:generations'), redis.hvals('idem:seen')]);
+  const [pending, kept, generations, seen] = await Promise.all([
+    redis.mget(all.map(({ prefix }) => `${prefix}pending`)), redis.mget(all.map(definitionBytesKey)),
+    redis.hvals('idem:generations'), redis.hvals('idem:seen'),
+  ]);
   const sum = (texts: readonly (string | null)[]) => texts.reduce((total, text) => total + Math.max(0, Number(text ?? 0)), 0);
-  const [waiting, remembered] = [sum(pending), sum(generations) + sum(seen) * seenKeyBytes];
-  return { waiting, remembered, other: Math.max(0, used - waiting - remembered) };
+  const [waiting, remembered, definitions] = [sum(pending), sum(generations) + sum(seen) * seenKeyBytes, sum(kept)];
+  return { waiting, remembered, definitions, other: Math.max(0, used - waiting - remembered - definitions) };
 }
 
 function wordsFor({ waiting, remembered }: IntakeUse): string {

@@ -21,6 +21,10 @@ export function createShards(count: number) {
 export type Shards = ReturnType<typeof createShards>;
 
 export const surveyKey = (shard: Shard, surveyId: string): string => `${shard.prefix}survey:${surveyId}`;
+/** The definition of an open survey, for when PostgreSQL is away. */
+export const definitionKey = (shard: Shard, surveyId: string): string => `${shard.prefix}definition:${surveyId}`;
+/** How many bytes all definitions of a shard take. */
+export const definitionBytesKey = (shard: Shard): string => `${shard.prefix}definitions`;
 /** Names the last batch in which responses of a survey were stored. */
 export const storedMarkKey = (shard: Shard, surveyId: string): string => `${shard.prefix}stored:${surveyId}`;
 /** One name space for all shards: an id must not be used in two surveys, since a response is found by its id alone. */
