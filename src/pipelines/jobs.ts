@@ -3,6 +3,7 @@ import { createBuriedLetters } from '../actors/buried-letters.ts';
 import { newId } from '../ids.ts';
 import { createDeletedSurveys } from '../stores/postgres/deleted-surveys.ts';
 import { exportRequested } from '../stores/postgres/exports.ts';
+import { startWhen } from '../stores/contact.ts';
 import { createSessionStore } from '../stores/postgres/sessions.ts';
 import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import { createFanOut, type FanOut } from '../webhooks/fan-out.ts';
@@ -24,24 +25,27 @@ import { startSchedule, type ScheduledTask } from './schedule.ts';
 import { createSurveyDeletion } from './survey-deletion.ts';
 import { createHint, startWebhooks, webhookHandlers } from './webhooks.ts';
 
-/** Starts what runs behind the interface in this process: ingest and jobs, as its roles say. */
+/** Starts what runs behind the interface in this process: ingest and jobs, as its roles say; each as soon as the stores that it needs are reached. */
 export function startJobs(options: JobsOptions) {
   const stops: (() => Promise<void>)[] = [];
   const { stores, core, workers, log } = options;
+  const { contacts } = stores;
   const fanOutOf = (webhooks: Parameters<typeof createFanOut>[0]['webhooks']) => createFanOut({ ...stores, webhooks, metrics: options.metrics, hint: createHint(workers, log), now: core.now, newId, log });
   const fanOut = fanOutOf(stores.webhooks);
-  if (options.roles.includes('ingest')) {
+  const ingest = () => {
     const listeners = createListeners({ webhooks: stores.webhooks, mayWait: () => stores.pressure.surplusBytes() <= 0 });
     const stopIngest = startIngest(options, fanOutOf({ listeners: listeners.of }));
-    stops.push(() => (listeners.stop(), stopIngest()));
-  }
-  if (options.roles.includes('jobs')) stops.push(...startRelay(options, fanOut));
+    return () => (listeners.stop(), stopIngest());
+  };
+  // Storing needs no control plane; what is stored is handed on when that is there.
+  if (options.roles.includes('ingest')) stops.push(startWhen([contacts.intake, contacts.clickhouse], ingest));
+  if (options.roles.includes('jobs')) stops.push(startWhen(contacts.all, () => together(startRelay(options, fanOut))));
   return {
-    async stop(): Promise<void> {
-      await Promise.all(stops.map((stop) => stop()));
-    },
+    stop: together(stops),
   };
 }
+
+const together = (stops: readonly (() => Promise<void>)[]) => async (): Promise<void> => void (await Promise.all(stops.map((stop) => stop())));
 
 function startIngest({ stores, core, metrics, log, name }: JobsOptions, fanOut: FanOut): () => Promise<void> {
   const news = createBatchNews({ actors: core.actors, surveys: stores.surveys, intake: stores.intake, log });
