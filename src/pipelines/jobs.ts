@@ -39,7 +39,7 @@ export function startJobs(options: JobsOptions) {
   };
   // Storing needs no control plane; what is stored is handed on when that is there.
   if (options.roles.includes('ingest')) stops.push(startWhen([contacts.intake, contacts.clickhouse], ingest));
-  if (options.roles.includes('jobs')) stops.push(startWhen(contacts.all, () => together(startRelay(options, fanOut))));
+  if (options.roles.includes('jobs')) stops.push(startWhen([contacts.postgres, contacts.intake, contacts.jobs], () => together(startRelay(options, fanOut))));
   return {
     stop: together(stops),
   };
@@ -70,28 +70,33 @@ function startIngest({ stores, core, metrics, log, name }: JobsOptions, fanOut: 
   };
 }
 
+/** What goes on without the response store, and what begins with it. */
 function startRelay(options: JobsOptions, fanOut: FanOut): (() => Promise<void>)[] {
-  const exportJobs = startExports(options);
+  const { stores, log } = options;
+  const exportJobs = createExports(options);
   const handlers = { ...outboxHandlers(options, exportJobs), ...webhookHandlers(fanOut) };
-  const outbox = createOutbox({ sql: options.stores.sql, handlers, log: options.log, metrics: options.metrics });
+  const outbox = createOutbox({ sql: stores.sql, handlers, log, metrics: options.metrics });
   outbox.start();
-  const webhooks = startWebhooks({ ...options, ...options.stores, now: options.core.now, newId: () => newId() });
-  const ai = startAi(options);
+  const webhooks = startWebhooks({ ...options, ...stores, now: options.core.now, newId: () => newId() });
   const stopping = new AbortController();
-  const schedule = startSchedule([...tasks(options, outbox, stopping.signal), ...exportTasks(exportJobs), ...webhooks.tasks, ...ai.tasks], options.log);
-  return [() => outbox.stop(), () => (stopping.abort(), schedule.stop()), () => exportJobs.stop(), () => webhooks.stop(), () => ai.stop()];
+  const schedule = startSchedule([...tasks(options, outbox, stopping.signal), ...webhooks.tasks], log);
+  const stopReading = startWhen([stores.contacts.clickhouse], () => {
+    exportJobs.start();
+    const ai = startAi(options);
+    const reading = startSchedule([...readingTasks(options, stopping.signal), ...exportTasks(exportJobs), ...ai.tasks], log);
+    return together([reading.stop, ai.stop]);
+  });
+  return [() => outbox.stop(), () => (stopping.abort(), schedule.stop()), stopReading, () => exportJobs.stop(), () => webhooks.stop()];
 }
 
-function startExports({ stores, core, urls, settings, log, metrics }: JobsOptions): ExportJobs {
+function createExports({ stores, core, urls, settings, log, metrics }: JobsOptions): ExportJobs {
   const { postgres, clickhouse, redisJobs } = urls;
   const isRush = createRushWatch({ newest: () => Promise.all(stores.shards.all.map(stores.stream.newest)), cpus });
-  const jobs = createExportJobs({
+  return createExportJobs({
     redisUrl: redisJobs, exports: stores.exports, files: stores.exportFiles, settled: core.reading.settled, now: core.now, log, metrics,
     make: (exportId, options) => makeInProcess({ exportId, urls: { postgres, clickhouse }, dataDir: settings.dataDir, cluster: settings.clickhouseCluster, logLevel: settings.logLevel }, { ...options, isRush }),
     tell: stores.liveNews.publishJobProgress,
   });
-  jobs.start();
-  return jobs;
 }
 
 const exportTasks = (jobs: ExportJobs): ScheduledTask[] => [
@@ -125,17 +130,23 @@ function tasks({ stores, core, log }: JobsOptions, outbox: Pick<Outbox, 'purge' 
   return [
     { name: 'close surveys whose end has come', everyMs: 1000, run: createEndedSurveys({ ...core, ...stores, log, stopping }) },
     { name: 'hold saved counts against those of the intake', everyMs: 600_000, run: createReconcile({ ...stores, actors: core.actors, log }) },
+    { name: 'forget sessions that are long over', everyMs: hourMs, run: async () => void (await createSessionStore(stores.sql).sweep()) },
+    { name: 'remove what is left of surveys that were deleted long ago', everyMs: hourMs, run: async () => void (await createDeletedSurveys(stores.sql, log).removeOld(core.now(), stopping)) },
+    { name: 'forget delivered events', everyMs: hourMs, run: () => outbox.purge() },
+    { name: 'measure the outbox', everyMs: 5000, run: () => outbox.measure() },
+  ];
+}
+
+/** Tasks that ask the response store. */
+function readingTasks({ stores, core, log }: JobsOptions, stopping: AbortSignal): ScheduledTask[] {
+  return [
     { name: 'erase deleted responses for good', everyMs: hourMs, run: async () => void (await stores.responses.eraseDeleted()) },
     { name: 'remove findings of deleted responses and of former analyses', everyMs: hourMs, run: () => stores.findings.sweep(core.now()) },
     { name: 'delete responses whose time is over', everyMs: 600_000, run: async () => void (await core.erasing.eraseExpired()) },
     { name: 'remove uploads that nobody claimed', everyMs: 600_000, run: async () => void (await core.uploads.sweep()) },
-    { name: 'forget sessions that are long over', everyMs: hourMs, run: async () => void (await createSessionStore(stores.sql).sweep()) },
-    { name: 'remove what is left of surveys that were deleted long ago', everyMs: hourMs, run: async () => void (await createDeletedSurveys(stores.sql, log).removeOld(core.now(), stopping)) },
     {
       name: 'remove wordings that nothing names', everyMs: 6 * hourMs,
       run: createOldVersions({ ...stores, ...core, versions: createSurveyVersions(stores.sql), buried: createBuriedLetters(stores), log, stopping }),
     },
-    { name: 'forget delivered events', everyMs: hourMs, run: () => outbox.purge() },
-    { name: 'measure the outbox', everyMs: 5000, run: () => outbox.measure() },
   ];
 }
