@@ -13,6 +13,7 @@ import { createWorkers } from './pipelines/workers.ts';
 import { createSecrets, keptSecret } from './secrets.ts';
 import type { Role, Settings } from './settings.ts';
 import { createAudit } from './stores/postgres/audit.ts';
+import { firstAnswers, type Patience } from './stores/contact.ts';
 import { createUserStore } from './stores/postgres/users.ts';
 import { openStores, type StoreUrls } from './stores/stores.ts';
 
@@ -31,6 +32,14 @@ export interface ServiceOptions {
 }
 
 export interface Service {
+  /** Waits for the first answers of the stores, for so long as its patience lasts; rejects when one of them refuses to be used. */
+  meetStores(patience?: Patience): Promise<void>;
+  /** What keeps stores from being used that are not reached yet, in words for the operator. */
+  troubles(): string[];
+  /** Resolves when the first ADMIN can be asked for. */
+  controlPlane: Promise<void>;
+  /** Resolves when all stores are reached and everything runs. */
+  complete: Promise<void>;
   /** Makes the first ADMIN where nobody is, or the one that ADMIN_RESET asks for; gives the password that it made for it. To be asked when nothing can keep it from being shown. */
   firstAdmin(): Promise<{ email: string; password: string } | undefined>;
   /** What this process has counted. */
@@ -44,22 +53,43 @@ export interface Service {
 /** Time kept for the pipelines' and stores' own end. */
 const afterHttpMs = 4000;
 
-/** Puts one process of the service together from its roles: stores → actors → pipelines → http. */
+/** A step of the stop that its deadline leaves no time for gets so long nevertheless. */
+const leastStepMs = 500;
+/** For what other processes say to be heard, before the service listens. */
+const hearWithinMs = 2000;
+
+/**
+ * Puts one process of the service together from its roles: stores → actors → pipelines → http. It waits for no store: each part begins when
+ * the stores that it needs are reached, and calls that need a store which is not are refused.
+ */
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, urls, roles, log } = options;
   const metrics = createMetrics(options.processName);
   const figuresOfAll = async () => (await options.figuresOfAll?.()) ?? [await metrics.figures()];
   const secrets = createSecrets(settings.secretsKey ?? keptSecret(settings.dataDir, 'secrets-key'));
   const stores = await openStores({ urls, settings, log, metrics });
-  const workers = createWorkers({ url: urls.redisJobs, log });
+  const { contacts } = stores;
+  const workers = createWorkers({ url: urls.redisJobs, contact: contacts.jobs, log });
   const core = createCore({ settings, stores, metrics, secrets, log });
-  await core.listen();
   const shown = { settings, stores, core, metrics, secrets, log, figuresOfAll };
   const http = roles.includes('http') ? await createHttp({ ...shown, jobs: workers, drawReport: createReportDrawing(), isPortShared: options.isPortShared }) : undefined;
   // Of an installation whose HTTP processes are elsewhere, this one tells its figures itself.
   const door = settings.roles.includes('http') || settings.metricsPort === undefined ? undefined : await createFiguresDoor(shown);
   const jobs = startJobs({ roles, stores, core, workers, secrets, urls, settings, metrics, log, name: `${hostname()}-${process.pid}-${newId().slice(-8)}` });
+  const hearing = contacts.jobs.reached
+    .then(() => Promise.all([core.listen(), http?.hear()]))
+    .catch((error: unknown) => log.warn({ err: error }, 'what other processes say is not heard'));
+  const complete = Promise.all(contacts.all.map(({ reached }) => reached)).then(() => undefined);
   return {
+    meetStores: async (patience) => {
+      await firstAnswers(contacts.all, patience);
+      // One that comes later ends nothing: what can be served is served.
+      for (const { name, refused } of contacts.all) void refused.then((error) => log.error({ err: error, store: name }, 'a store refuses to be used'));
+      if (contacts.jobs.isReached) await within(hearWithinMs, hearing);
+    },
+    troubles: () => contacts.all.filter(({ isReached }) => !isReached).map((contact) => contact.trouble()),
+    controlPlane: contacts.postgres.reached,
+    complete,
     async firstAdmin() {
       const { adminEmail: email, adminPassword: password } = settings;
       const resetWord = settings.roles.includes('http') ? settings.adminReset : undefined;
@@ -70,12 +100,22 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     figures: metrics.figures,
     start: async () => (http ? http.listen(settings.host, settings.port) : door?.listen(settings.host, settings.metricsPort ?? 0)),
     async stop(deadlineMs) {
+      const until = performance.now() + settings.drainDelayMs + deadlineMs;
+      // A store that is gone must not hold up the end.
+      const inTime = (step: Promise<unknown>) => within(Math.max(leastStepMs, until - performance.now()), step);
       await http?.drain(deadlineMs - afterHttpMs);
       await door?.drain(deadlineMs - afterHttpMs);
-      await jobs.stop();
-      await workers.stop();
+      await inTime(jobs.stop());
+      await inTime(workers.stop());
       core.actors.stop();
-      await stores.close();
+      await inTime(stores.close());
     },
   };
+}
+
+/** Waits for a step, and not longer than so. */
+async function within(ms: number, step: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  await Promise.race([step, over]).finally(() => clearTimeout(timer));
 }

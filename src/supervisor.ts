@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { checkSettings } from './auth/check-settings.ts';
 import { createLog, type Log } from './log.ts';
 import { freePort } from './processes/free-port.ts';
@@ -6,9 +7,14 @@ import { createMainProcess } from './processes/main-process.ts';
 import { createService, type Service, type StoreUrls } from './service.ts';
 import { SettingsError, readSettings, type Settings } from './settings.ts';
 import { StartError, startEmbeddedStores, type EmbeddedStores } from './stores/embedded/stores.ts';
+import { isAbsence } from './stores/first-contact.ts';
 
 /** The environment of an HTTP process, beside the settings. */
-const [workerUrls, workerName] = ['SURVEY_WORKER_URLS', 'SURVEY_WORKER_NAME'];
+const [workerUrls, workerName, workerPatience] = ['SURVEY_WORKER_URLS', 'SURVEY_WORKER_NAME', 'SURVEY_WORKER_PATIENCE_MS'];
+/** For the first answers of stores of which one is known to be away. */
+const shortPatienceMs = 2000;
+/** From one question for the first ADMIN to the next, while the control plane is away again. */
+const askAgainMs = 1000;
 const stopDeadlineMs = 10_000;
 const hardDeadlineMs = 15_000;
 
@@ -77,15 +83,47 @@ async function startAll(settings: Settings, log: Log, stopSteps: StopSteps): Pro
   const roles = isSpread ? settings.roles.filter((role) => role !== 'http') : settings.roles;
   const service = await createService({ settings, urls, roles, log, isPortShared: false, processName: 'main' });
   stopSteps.push(() => service.stop(stopDeadlineMs));
+  await service.meetStores();
   // Whoever finds the service ready can sign in.
-  const admin = await service.firstAdmin();
+  const { isAsked, admin } = await firstAdminNow(service);
   try {
     const listensOn = isSpread ? await startHttpProcesses({ settings: { ...settings, port }, urls, service, log }, stopSteps) : await service.start();
-    printBanner(settings, admin, listensOn);
+    const troubles = service.troubles();
+    printBanner(settings, admin, { port: listensOn, troubles });
+    if (!isAsked || troubles.length > 0) void becomeComplete(service, { isAsked, log });
   } catch (error) {
     // A password that is made and not shown is lost.
-    process.stdout.write(adminLines(admin).map((line) => `${line}\n`).join(''));
+    print(adminLines(admin));
     throw error;
+  }
+}
+
+type FirstAdmin = Awaited<ReturnType<Service['firstAdmin']>>;
+
+/** The first ADMIN, unless the control plane is away. */
+async function firstAdminNow(service: Service): Promise<{ isAsked: boolean; admin: FirstAdmin }> {
+  try {
+    return { isAsked: true, admin: await service.firstAdmin() };
+  } catch (error) {
+    if (!isAbsence(error)) throw error;
+    return { isAsked: false, admin: undefined };
+  }
+}
+
+/** Makes what a degraded start had to leave out, as soon as the stores are there, and tells of it. */
+async function becomeComplete(service: Service, { isAsked, log }: { isAsked: boolean; log: Log }): Promise<void> {
+  try {
+    await service.controlPlane;
+    for (let found = { isAsked, admin: undefined as FirstAdmin }; !found.isAsked; ) {
+      found = await firstAdminNow(service);
+      print(adminLines(found.admin));
+      if (!found.isAsked) await pause(askAgainMs);
+    }
+    await service.complete;
+    log.info('the service is complete');
+    print(['Survey service is complete.']);
+  } catch (error) {
+    log.error({ err: error }, 'the first ADMIN could not be looked after');
   }
 }
 
@@ -97,7 +135,9 @@ interface Spread {
 }
 
 async function startHttpProcesses({ settings, urls, service, log }: Spread, stopSteps: StopSteps): Promise<number> {
-  const env = (name: string) => ({ [workerUrls]: JSON.stringify(urls), [workerName]: name, PORT: String(settings.port), DATA_DIR: settings.dataDir });
+  // What this process has waited for in vain, none of them waits for as long again.
+  const patience = () => (service.troubles().length > 0 ? { [workerPatience]: String(shortPatienceMs) } : {});
+  const env = (name: string) => ({ [workerUrls]: JSON.stringify(urls), [workerName]: name, ...patience(), PORT: String(settings.port), DATA_DIR: settings.dataDir });
   const processes = createHttpProcesses({ count: settings.workers, env, ownFigures: service.figures, log });
   stopSteps.push(processes.stop);
   return processes.start();
@@ -109,6 +149,8 @@ async function startWorker(settings: Settings, log: Log, stopSteps: StopSteps): 
   const service = await createService({ settings, urls, roles: ['http'], log, isPortShared: true, processName: process.env[workerName] ?? 'http', figuresOfAll: main.figuresOfAll });
   stopSteps.push(() => service.stop(stopDeadlineMs));
   main.tellFigures(service.figures);
+  const patienceMs = process.env[workerPatience];
+  await service.meetStores(patienceMs === undefined ? {} : { answerMs: Number(patienceMs) });
   const port = (await service.start()) ?? settings.port;
   log.info({ port }, 'listening');
   main.listening(port);
@@ -127,21 +169,22 @@ function storeUrls(settings: Settings, stores: EmbeddedStores): StoreUrls {
   };
 }
 
-type FirstAdmin = Awaited<ReturnType<Service['firstAdmin']>>;
-
-function printBanner(settings: Settings, admin: FirstAdmin, port: number | undefined): void {
+function printBanner(settings: Settings, admin: FirstAdmin, { port, troubles }: { port: number | undefined; troubles: readonly string[] }): void {
   const shown = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const address = settings.publicUrl?.replace(/\/$/, '') ?? `http://${shown}:${port}`;
   const isInterface = settings.roles.includes('http');
+  const roles = isInterface ? '' : `: ${settings.roles.join(', ')}`;
   const lines = [
-    isInterface ? `Survey service is ready.` : `Survey service is ready: ${settings.roles.join(', ')}.`,
+    ...(troubles.length === 0 ? [`Survey service is ready${roles}.`] : [`Survey service runs DEGRADED${roles}: ${troubles.join('; ')}. What is missing is tried again until it is there.`]),
     ...(isInterface ? [`  base address  ${address}/api/v1`, `  console       ${address}/docs`] : []),
     ...(!isInterface && port !== undefined ? [`  figures       http://${shown}:${port}/metrics`] : []),
     `  data          ${settings.dataDir}`,
     ...adminLines(admin),
   ];
-  process.stdout.write(`${lines.join('\n')}\n`);
+  print(lines);
 }
+
+const print = (lines: readonly string[]): void => void process.stdout.write(lines.map((line) => `${line}\n`).join(''));
 
 const adminLines = (admin: FirstAdmin): string[] => (admin ? [`  first ADMIN   ${admin.email}  password: ${admin.password}  (shown once)`] : []);
 

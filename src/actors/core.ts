@@ -59,12 +59,13 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   return {
     actors, submit, now, reading, uploads, erasing, whileAway,
     currentSurvey: createCurrentSurvey({ actors, surveys, intake, whileAway }),
-    /** Hears of changes that other processes make. */
-    listen: () => {
+    /** Hears of changes that other processes make. Resolves when they can be heard; those of before may have been missed. */
+    listen: async (): Promise<void> => {
       messages.onGap(actors.doubt);
-      return messages.subscribe(surveyChannel, ({ surveyId, revision }) => {
+      await messages.subscribe(surveyChannel, ({ surveyId, revision }) => {
         if (typeof surveyId === 'string' && typeof revision === 'number') actors.heard(surveyId, revision);
       });
+      actors.doubt();
     },
     /** Tells of every survey that was changed or deleted, by whatever process. News may be lost. */
     onSurveyChanged: (tell: (surveyId: string) => void) =>

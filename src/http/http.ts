@@ -62,7 +62,6 @@ export async function createHttp(options: HttpOptions) {
   const rootRoutes = createRootRoutes({ ...options, authenticate: people.authenticate, limits, isDraining: () => isStopping });
   const addressOf = createAddressReader(settings.trustedProxies);
   const live = createLive({ stores, core, people, access, limits, metrics, addressOf, origins: settings.corsOrigins, log });
-  await live.listen();
   const ownRoutes = [...apiRoutes(options, people, limits), ...live.routes, ...endpointRoutes(options, access), ...aiRoutes(options, access)];
   const document = () => createOpenApi({ routes: api.routes, rootRoutes, publicUrl: settings.publicUrl, version: packageVersion() });
   const api = createRouteTable([...withAudit(ownRoutes, people.audit), openApiRoute({ document })]);
@@ -73,6 +72,8 @@ export async function createHttp(options: HttpOptions) {
   });
   return {
     listen: server.listen,
+    /** Hears of what happens in other processes; resolves when it can be heard. */
+    hear: live.listen,
     /** Readiness fails at once; after DRAIN_DELAY_MS, in which balancers hear of it, nothing new is taken and what runs may end. */
     async drain(deadlineMs: number): Promise<void> {
       isStopping = true;

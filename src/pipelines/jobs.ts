@@ -3,6 +3,7 @@ import { createBuriedLetters } from '../actors/buried-letters.ts';
 import { newId } from '../ids.ts';
 import { createDeletedSurveys } from '../stores/postgres/deleted-surveys.ts';
 import { exportRequested } from '../stores/postgres/exports.ts';
+import { startWhen } from '../stores/contact.ts';
 import { createSessionStore } from '../stores/postgres/sessions.ts';
 import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import { createFanOut, type FanOut } from '../webhooks/fan-out.ts';
@@ -25,24 +26,27 @@ import { startSchedule, type ScheduledTask } from './schedule.ts';
 import { createSurveyDeletion } from './survey-deletion.ts';
 import { createHint, startWebhooks, webhookHandlers } from './webhooks.ts';
 
-/** Starts what runs behind the interface in this process: ingest and jobs, as its roles say. */
+/** Starts what runs behind the interface in this process: ingest and jobs, as its roles say; each as soon as the stores that it needs are reached. */
 export function startJobs(options: JobsOptions) {
   const stops: (() => Promise<void>)[] = [];
   const { stores, core, workers, log } = options;
+  const { contacts } = stores;
   const fanOutOf = (webhooks: Parameters<typeof createFanOut>[0]['webhooks']) => createFanOut({ ...stores, webhooks, metrics: options.metrics, hint: createHint(workers, log), now: core.now, newId, log });
   const fanOut = fanOutOf(stores.webhooks);
-  if (options.roles.includes('ingest')) {
+  const ingest = () => {
     const listeners = createListeners({ webhooks: stores.webhooks, mayWait: () => stores.pressure.surplusBytes() <= 0 });
     const stopIngest = startIngest(options, fanOutOf({ listeners: listeners.of }));
-    stops.push(() => (listeners.stop(), stopIngest()));
-  }
-  if (options.roles.includes('jobs')) stops.push(...startRelay(options, fanOut));
+    return () => (listeners.stop(), stopIngest());
+  };
+  // Storing needs no control plane; what is stored is handed on when that is there.
+  if (options.roles.includes('ingest')) stops.push(startWhen([contacts.intake, contacts.clickhouse], ingest));
+  if (options.roles.includes('jobs')) stops.push(startWhen([contacts.postgres, contacts.intake, contacts.jobs], () => together(startRelay(options, fanOut))));
   return {
-    async stop(): Promise<void> {
-      await Promise.all(stops.map((stop) => stop()));
-    },
+    stop: together(stops),
   };
 }
+
+const together = (stops: readonly (() => Promise<void>)[]) => async (): Promise<void> => void (await Promise.all(stops.map((stop) => stop())));
 
 function startIngest({ stores, core, metrics, log, name }: JobsOptions, fanOut: FanOut): () => Promise<void> {
   const news = createBatchNews({ actors: core.actors, surveys: stores.surveys, intake: stores.intake, log });
@@ -67,28 +71,33 @@ function startIngest({ stores, core, metrics, log, name }: JobsOptions, fanOut: 
   };
 }
 
+/** What goes on without the response store, and what begins with it. */
 function startRelay(options: JobsOptions, fanOut: FanOut): (() => Promise<void>)[] {
-  const exportJobs = startExports(options);
+  const { stores, log } = options;
+  const exportJobs = createExports(options);
   const handlers = { ...outboxHandlers(options, exportJobs), ...webhookHandlers(fanOut) };
-  const outbox = createOutbox({ sql: options.stores.sql, handlers, log: options.log, metrics: options.metrics });
+  const outbox = createOutbox({ sql: stores.sql, handlers, log, metrics: options.metrics });
   outbox.start();
-  const webhooks = startWebhooks({ ...options, ...options.stores, now: options.core.now, newId: () => newId() });
-  const ai = startAi(options);
+  const webhooks = startWebhooks({ ...options, ...stores, now: options.core.now, newId: () => newId() });
   const stopping = new AbortController();
-  const schedule = startSchedule([...tasks(options, outbox, stopping.signal), ...exportTasks(exportJobs), ...webhooks.tasks, ...ai.tasks], options.log);
-  return [() => outbox.stop(), () => (stopping.abort(), schedule.stop()), () => exportJobs.stop(), () => webhooks.stop(), () => ai.stop()];
+  const schedule = startSchedule([...tasks(options, outbox, stopping.signal), ...webhooks.tasks], log);
+  const stopReading = startWhen([stores.contacts.clickhouse], () => {
+    exportJobs.start();
+    const ai = startAi(options);
+    const reading = startSchedule([...readingTasks(options, stopping.signal), ...exportTasks(exportJobs), ...ai.tasks], log);
+    return together([reading.stop, ai.stop]);
+  });
+  return [() => outbox.stop(), () => (stopping.abort(), schedule.stop()), stopReading, () => exportJobs.stop(), () => webhooks.stop()];
 }
 
-function startExports({ stores, core, urls, settings, log, metrics }: JobsOptions): ExportJobs {
+function createExports({ stores, core, urls, settings, log, metrics }: JobsOptions): ExportJobs {
   const { postgres, clickhouse, redisJobs } = urls;
   const isRush = createRushWatch({ newest: () => Promise.all(stores.shards.all.map(stores.stream.newest)), cpus });
-  const jobs = createExportJobs({
+  return createExportJobs({
     redisUrl: redisJobs, exports: stores.exports, files: stores.exportFiles, settled: core.reading.settled, now: core.now, log, metrics,
     make: (exportId, options) => makeInProcess({ exportId, urls: { postgres, clickhouse }, dataDir: settings.dataDir, cluster: settings.clickhouseCluster, logLevel: settings.logLevel }, { ...options, isRush }),
     tell: stores.liveNews.publishJobProgress,
   });
-  jobs.start();
-  return jobs;
 }
 
 const exportTasks = (jobs: ExportJobs): ScheduledTask[] => [
@@ -126,17 +135,23 @@ function tasks({ stores, core, log }: JobsOptions, outbox: Pick<Outbox, 'purge' 
       run: createKeptDefinitions({ ...stores, actors: core.actors, log, stopping }),
     },
     { name: 'hold saved counts against those of the intake', everyMs: 600_000, run: createReconcile({ ...stores, actors: core.actors, log }) },
+    { name: 'forget sessions that are long over', everyMs: hourMs, run: async () => void (await createSessionStore(stores.sql).sweep()) },
+    { name: 'remove what is left of surveys that were deleted long ago', everyMs: hourMs, run: async () => void (await createDeletedSurveys(stores.sql, log).removeOld(core.now(), stopping)) },
+    { name: 'forget delivered events', everyMs: hourMs, run: () => outbox.purge() },
+    { name: 'measure the outbox', everyMs: 5000, run: () => outbox.measure() },
+  ];
+}
+
+/** Tasks that ask the response store. */
+function readingTasks({ stores, core, log }: JobsOptions, stopping: AbortSignal): ScheduledTask[] {
+  return [
     { name: 'erase deleted responses for good', everyMs: hourMs, run: async () => void (await stores.responses.eraseDeleted()) },
     { name: 'remove findings of deleted responses and of former analyses', everyMs: hourMs, run: () => stores.findings.sweep(core.now()) },
     { name: 'delete responses whose time is over', everyMs: 600_000, run: async () => void (await core.erasing.eraseExpired()) },
     { name: 'remove uploads that nobody claimed', everyMs: 600_000, run: async () => void (await core.uploads.sweep()) },
-    { name: 'forget sessions that are long over', everyMs: hourMs, run: async () => void (await createSessionStore(stores.sql).sweep()) },
-    { name: 'remove what is left of surveys that were deleted long ago', everyMs: hourMs, run: async () => void (await createDeletedSurveys(stores.sql, log).removeOld(core.now(), stopping)) },
     {
       name: 'remove wordings that nothing names', everyMs: 6 * hourMs,
       run: createOldVersions({ ...stores, ...core, versions: createSurveyVersions(stores.sql), buried: createBuriedLetters(stores), log, stopping }),
     },
-    { name: 'forget delivered events', everyMs: hourMs, run: () => outbox.purge() },
-    { name: 'measure the outbox', everyMs: 5000, run: () => outbox.measure() },
   ];
 }

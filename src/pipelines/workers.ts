@@ -1,11 +1,14 @@
 import { Queue, UnrecoverableError, Worker } from 'bullmq';
 import { PermanentFailure } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { Contact } from '../stores/contact.ts';
 import { queues, type JobSender, type Payload, type QueueName } from './queues.ts';
 
 export interface WorkersOptions {
   /** The Redis for jobs. */
   url: string;
+  /** Until it is reached, jobs are refused. */
+  contact: Pick<Contact, 'require'>;
   log: Log;
 }
 
@@ -20,7 +23,7 @@ const retryStrategy = (times: number) => Math.min(50 * times, 1000);
 const addWithinMs = 2000;
 
 /** The job queues of one process, over connections of their own. */
-export function createWorkers({ url, log }: WorkersOptions): Workers {
+export function createWorkers({ url, contact, log }: WorkersOptions): Workers {
   const senders = new Map<QueueName, Queue>();
   const workers: Worker[] = [];
   const trouble = (queue: QueueName) => (error: Error) => log.warn({ err: error, queue }, 'job queue trouble');
@@ -38,6 +41,7 @@ export function createWorkers({ url, log }: WorkersOptions): Workers {
 
   return {
     async add(name, payload, { once, delayMs = 0 } = {}) {
+      contact.require();
       const { attempts, backoffMs } = queues[name];
       await senderOf(name).add(name, payload, {
         attempts, backoff: { type: 'exponential', delay: backoffMs }, removeOnComplete: true, removeOnFail: { count: 1000 },

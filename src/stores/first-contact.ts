@@ -1,7 +1,11 @@
 import type { Redis } from 'ioredis';
+import { Problem } from '../errors.ts';
+import { SettingsError } from '../settings.ts';
 import type { ClickHouse } from './clickhouse/client.ts';
+import { NoAnswer } from './contact.ts';
 import { reasonOf, StartError } from './embedded/start-error.ts';
-import type { Sql } from './postgres/client.ts';
+import { isPostgresAway, type Sql } from './postgres/client.ts';
+import { isRedisAway } from './redis/away.ts';
 
 /** The first word with each store. Throws a StartError of one line: the setting, where it points to without its password, and why that is of no use. */
 export const firstContact = {
@@ -18,11 +22,37 @@ export const firstContact = {
   },
   postgres: (sql: Sql, url: string): Promise<void> => named('DATABASE_URL', [url], sql`SELECT 1`),
   clickhouse: (clickhouse: Pick<ClickHouse, 'select'>, urls: readonly string[]): Promise<void> =>
-    named('CLICKHOUSE_URL', urls, clickhouse.select<[string]>('SELECT version()').then(
-      ([row]) => refuseOld(row?.[0] ?? ''),
-      (error: unknown) => Promise.reject(error instanceof Error && error.cause instanceof Error ? error.cause : error),
-    )),
+    named('CLICKHOUSE_URL', urls, clickhouse.select<[string]>('SELECT version()').then(([row]) => refuseOld(row?.[0] ?? ''))),
 };
+
+/** What a server that is there says by its certificate, or in another protocol than the setting's. */
+const strangerCode = /^(?:CERT_|ERR_TLS_|ERR_SSL_|EPROTO$|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|HOSTNAME_MISMATCH$|HPE_)/;
+const networkCodes = new Set(['EAI_AGAIN', 'EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ECONNABORTED', 'EADDRNOTAVAIL']);
+
+/** Whether a first contact failed because the store is away, cannot be found or answers nothing; otherwise it is there and refuses, or its settings are wrong. */
+export function isAbsence(error: unknown): boolean {
+  const reasons = reasonsOf(error);
+  if (reasons.some((reason) => reason instanceof SettingsError || strangerCode.test(codeOf(reason)))) return false;
+  return reasons.some(
+    (reason) =>
+      reason instanceof NoAnswer || isPostgresAway(reason) || isRedisAway(reason) || networkCodes.has(codeOf(reason)) ||
+      (reason instanceof Problem && reason.code === 'SERVICE_UNAVAILABLE'),
+  );
+}
+
+/** Why a first contact failed, in one line. */
+export function wordsFor(error: unknown): string {
+  return reasonFor(error instanceof StartError ? (error.cause ?? error) : error).replace(/\s*\n\s*/g, ' ');
+}
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '');
+
+/** An error with all that caused it. Of a name with several addresses each has a reason of its own. */
+function reasonsOf(error: unknown): unknown[] {
+  if (!(error instanceof Error)) return [error];
+  const causes = error instanceof AggregateError ? (error.errors as unknown[]) : [];
+  return [error, ...causes, ...(error.cause === undefined ? [] : reasonsOf(error.cause))];
+}
 
 /** From then on all tables of a statement can be read in one state, without which the counts of different questions need not belong together. */
 const leastClickHouse = [25, 6] as const;
@@ -43,12 +73,13 @@ async function named(setting: string, urls: readonly string[], contact: PromiseL
 }
 
 /** Without user and password. */
-function placeOf(url: string): string {
+export function placeOf(url: string): string {
   const { host, pathname } = new URL(url);
   return host + (pathname === '/' ? '' : pathname);
 }
 
 /** Of a name with several addresses each has a reason of its own. */
 function reasonFor(error: unknown): string {
-  return error instanceof AggregateError && error.errors.length > 0 ? error.errors.map(reasonOf).join('; ') : reasonOf(error);
+  const known = error instanceof Problem && error.cause instanceof Error ? error.cause : error;
+  return known instanceof AggregateError && known.errors.length > 0 ? known.errors.map(reasonOf).join('; ') : reasonOf(known);
 }

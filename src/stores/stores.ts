@@ -6,28 +6,24 @@ import { createClickHouse } from './clickhouse/client.ts';
 import { createCrosstabStore } from './clickhouse/crosstab.ts';
 import { createFindingTable } from './clickhouse/findings.ts';
 import { createIdempotencyRecords } from './clickhouse/idempotency-records.ts';
-import { migrateClickHouse } from './clickhouse/migrate.ts';
 import { createResponseStore } from './clickhouse/responses.ts';
 import { createTotalsStore } from './clickhouse/totals.ts';
+import { beginContacts } from './contacts.ts';
 import { createExportFiles } from './files.ts';
-import { firstContact } from './first-contact.ts';
 import { createFindings } from './findings.ts';
 import { createKeptCounts } from './kept-counts.ts';
 import { createAiFindingRows } from './postgres/ai-findings.ts';
 import { createPostgres } from './postgres/client.ts';
 import { createExportStore } from './postgres/exports.ts';
-import { migratePostgres } from './postgres/migrate.ts';
 import { createSurveyStore } from './postgres/surveys.ts';
 import { createTranslationStore } from './postgres/translations.ts';
 import { createUploadRows } from './postgres/uploads.ts';
 import { createDeliveryStore } from './postgres/webhook-deliveries.ts';
 import { createWebhookStore } from './postgres/webhooks.ts';
 import { createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
-import { createIdempotencyGenerations, whileFormerKeysLast } from './redis/idempotency.ts';
 import { createDefinitions } from './redis/definitions.ts';
-import { checkIntake } from './redis/intake-check.ts';
+import { createIdempotencyGenerations } from './redis/idempotency.ts';
 import { createIntake } from './redis/intake.ts';
-import { checkJobs } from './redis/jobs-check.ts';
 import { createLiveNews, createLiveStream } from './redis/live.ts';
 import { createMessages } from './redis/messages.ts';
 import { createPaidReplies } from './redis/paid-replies.ts';
@@ -36,6 +32,7 @@ import { createRightsNews } from './redis/rights-news.ts';
 import { createShards } from './redis/shards.ts';
 import { createStoredMarks } from './redis/stored-marks.ts';
 import { createStream } from './redis/stream.ts';
+import { clickhouseUntilReached, openedLater, sqlUntilReached } from './until-reached.ts';
 import { createDiskStorage } from './uploads/disk.ts';
 
 export interface StoreUrls {
@@ -52,7 +49,10 @@ export interface OpenStoresOptions {
   metrics: Pick<Metrics, 'committed' | 'submitted' | 'intakeFilled'>;
 }
 
-/** Connects to all stores, brings their schemas up to date and gives what is built on them. */
+/**
+ * Begins to connect to all stores and to bring their schemas up to date, and gives what is built on them. It waits for none of them: until a
+ * store is reached (`contacts`), every call that needs it is refused with SERVICE_UNAVAILABLE.
+ */
 export async function openStores({ urls, settings, log, metrics }: OpenStoresOptions) {
   const intakeRedis = createIntakeRedis(urls.redis, log);
   // Reading the streams must not wait behind the writers' batches.
@@ -62,18 +62,13 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   // Live streams read a lot when many clients come back at once: ingest must not wait behind them.
   const liveRedis = createSharedRedis(urls.redis, log);
   const redises = [intakeRedis, streamRedis, liveRedis, sharedRedis, listeningRedis];
-  // One of each first: what keeps it from being used keeps the others, and is told once.
-  await firstContact.redis(intakeRedis, 'REDIS_URL', urls.redis);
-  await firstContact.redis(sharedRedis, 'REDIS_JOBS_URL', urls.redisJobs);
-  await Promise.all([streamRedis, liveRedis, listeningRedis].map((redis) => redis.connect()));
-  const isFormerKnown = await whileFormerKeysLast(streamRedis);
-  await checkIntake(streamRedis, { shards: settings.intakeShards, mayLose: settings.intakeMayLose ?? false, log });
-  await checkJobs(sharedRedis, log);
-  const sql = createPostgres(urls.postgres, { log });
-  const clickhouse = createClickHouse({ urls: urls.clickhouse, log });
-  await Promise.all([firstContact.postgres(sql, urls.postgres), firstContact.clickhouse(clickhouse, urls.clickhouse)]);
   const placement = settings.clickhouseCluster === undefined ? {} : { cluster: settings.clickhouseCluster };
-  await Promise.all([migratePostgres(sql, log), migrateClickHouse(clickhouse, placement)]);
+  const [ownSql, ownClickHouse] = [createPostgres(urls.postgres, { log }), createClickHouse({ urls: urls.clickhouse, log })];
+  const contacts = beginContacts({
+    urls, settings, placement, log, clickhouse: ownClickHouse,
+    openIntake: [intakeRedis, streamRedis, liveRedis].map(openedLater), openJobs: [sharedRedis, listeningRedis].map(openedLater),
+  });
+  const [sql, clickhouse] = [sqlUntilReached(ownSql, contacts.postgres), clickhouseUntilReached(ownClickHouse, contacts.clickhouse)];
   const shards = createShards(settings.intakeShards);
   const [totals, crosstab] = [createTotalsStore({ clickhouse, ...placement }), createCrosstabStore({ clickhouse, ...placement })];
   const areServersApart = placement.cluster !== undefined || urls.clickhouse.length > 1;
@@ -82,7 +77,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   // The SDK takes a while to load, and most installations never need it.
   const uploadStorage = settings.uploadBucket ? (await import('./uploads/s3.ts')).createS3Storage({ ...settings.uploadBucket, log }) : createDiskStorage(settings.dataDir);
   return {
-    sql, clickhouse, sharedRedis, intakeRedis, streamRedis, shards, pressure, placement,
+    contacts, sql, clickhouse, sharedRedis, intakeRedis, streamRedis, shards, pressure, placement,
     surveys: createSurveyStore(sql),
     webhooks: createWebhookStore(sql),
     deliveries: createDeliveryStore(sql),
@@ -93,7 +88,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     uploadStorage,
     intake: createIntake({ redis: intakeRedis, shards, metrics, room: pressure }),
     definitions: createDefinitions({ redis: streamRedis, shards, bytesAtMost: pressure.definitionBytes }),
-    isFormerKnown,
+    isFormerKnown: contacts.isFormerKnown,
     generations: createIdempotencyGenerations(streamRedis, shards),
     stream: createStream(streamRedis),
     responses: createResponseStore({ clickhouse, ...placement }),
@@ -107,6 +102,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     liveNews: createLiveNews(messages),
     rightsNews: createRightsNews(messages),
     async close(): Promise<void> {
+      contacts.stop();
       pressure.stop();
       uploadStorage.close();
       for (const redis of redises) redis.disconnect();

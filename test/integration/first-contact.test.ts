@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test';
 import { createLog } from '../../src/log.ts';
 import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { StartError } from '../../src/stores/embedded/stores.ts';
-import { firstContact } from '../../src/stores/first-contact.ts';
+import { firstContact, isAbsence } from '../../src/stores/first-contact.ts';
 import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { createSharedRedis } from '../../src/stores/redis/clients.ts';
 import { runToExit, sharedStoreUrls } from '../support/service.ts';
@@ -70,13 +70,30 @@ describe('a store that cannot be used when the service starts is told with its s
   });
 
   it('and ends the start with that line', async () => {
-    const starts = Object.entries({ REDIS_JOBS_URL: `redis://${nobody}`, DATABASE_URL: `postgres://${nobody}/survey`, CLICKHOUSE_URL: `http://${nobody}` });
+    const wrong = (url: string) => changed(url, (found) => (found.password = 'hidden'));
+    const starts: [string, string, RegExp][] = [
+      ['REDIS_JOBS_URL', wrong(stores.redisJobsUrl), /WRONGPASS/],
+      ['DATABASE_URL', changed(stores.databaseUrl, (url) => (url.pathname = '/nowhere')), /database "nowhere" does not exist/],
+      ['CLICKHOUSE_URL', wrong(stores.clickhouseUrl), /password is incorrect/],
+    ];
     await Promise.all(
-      starts.map(async ([name, url]) => {
+      starts.map(async ([name, url, reason]) => {
         const { code, said } = await runToExit({ env: { ...sharedStoreUrls(), [name]: url, LOG_LEVEL: 'silent' } });
         assert.equal(code, 1);
-        assert.match(said, new RegExp(`^survey-service cannot start: the server of ${name} \\(127\\.0\\.0\\.1:1.*\\) cannot be used: connect ECONNREFUSED 127\\.0\\.0\\.1:1\n$`));
+        assert.match(said, new RegExp(`^survey-service cannot start: the server of ${name} \\(127\\.0\\.0\\.1:\\d+.*\\) cannot be used: .*${reason.source}.*\n$`));
+        assert.doesNotMatch(said, /hidden/);
       }),
     );
+  });
+
+  it('unless it is only away: then it may be there later', async () => {
+    const away = [nobody, 'nobody.invalid'].flatMap((host) => [() => meetRedis(`redis://${host}`), () => meetPostgres(`postgres://${host}/survey`), () => meetClickHouse(`http://${host}`)]);
+    for (const meet of away) await assert.rejects(meet, isAbsence);
+    const refused = [
+      () => meetRedis(changed(stores.redisUrl, (url) => (url.password = 'hidden'))),
+      () => meetPostgres(changed(stores.databaseUrl, (url) => (url.pathname = '/nowhere'))),
+      () => meetClickHouse(changed(stores.clickhouseUrl, (url) => (url.password = 'hidden'))),
+    ];
+    for (const meet of refused) await assert.rejects(meet, (error) => !isAbsence(error));
   });
 });

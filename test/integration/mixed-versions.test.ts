@@ -142,7 +142,7 @@ describe('an older version beside a newer one', () => {
   });
 
   it('does jobs whose payload says more than it knows', async () => {
-    const workers = createWorkers({ url, log });
+    const workers = createWorkers({ url, contact: { require: () => undefined }, log });
     const connection = new Redis(url, { maxRetriesPerRequest: null });
     const queue = new Queue('exports', { connection });
     const done: unknown[] = [];

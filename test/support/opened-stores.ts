@@ -8,8 +8,10 @@ import { sharedStores } from './stores.ts';
 /** The stores of a service, to look into them or to put something there; close them before it stops. Without URLs it runs on the shared ones. */
 export async function openStoresOf({ dataDir }: Pick<RunningService, 'dataDir'>, urls?: Pick<EmbeddedStores, 'redisUrl' | 'redisJobsUrl' | 'databaseUrl' | 'clickhouseUrl'>): Promise<Stores> {
   const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = urls ?? (await sharedStores());
-  return openStores({
+  const stores = await openStores({
     urls: { redis: redisUrl, redisJobs: redisJobsUrl, postgres: databaseUrl, clickhouse: [clickhouseUrl] },
     settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir }, log: createLog('error'), metrics: createMetrics(),
   });
+  await Promise.all(stores.contacts.all.map(({ reached }) => reached));
+  return stores;
 }

@@ -1,0 +1,193 @@
+import { unavailable } from '../errors.ts';
+import type { Log } from '../log.ts';
+
+/** What one attempt to reach a store gets. */
+export interface Attempt {
+  /** Aborted when the attempt is over, however it ended: closes what was opened for it. */
+  signal: AbortSignal;
+  /** The server has answered and its schema is brought up to date, which has no bound of time. */
+  answered(): void;
+}
+
+export interface ContactOptions {
+  /** As operators call it: `PostgreSQL`. */
+  name: string;
+  /** Its setting and place, without a password: `DATABASE_URL 127.0.0.1:5432/survey`. */
+  place: string;
+  /** As clients know it: `The control plane`. */
+  part: string;
+  /** Reaches the store, checks it and brings its schema up to date. A rejection ends the attempt. */
+  meet(attempt: Attempt): Promise<void>;
+  /** Whether a rejection says that the store is away; otherwise it refuses to be used as it is set. */
+  isAbsence(error: unknown): boolean;
+  /** A rejection in words of one line, without a password. */
+  wordsFor(error: unknown): string;
+  log: Log;
+  /** Bound of an attempt until the server has answered. */
+  attemptMs?: number;
+  /** From an attempt that found nobody to the next. */
+  retryMs?: number;
+  /** From an attempt that was refused to the next. */
+  refusedRetryMs?: number;
+}
+
+/** The first contact of this process with a store. What needs the store waits for it, or is refused. */
+export interface Contact {
+  readonly name: string;
+  readonly state: 'waiting' | 'reached';
+  readonly isReached: boolean;
+  /** The server has answered; its schema is brought up to date. */
+  readonly isPreparing: boolean;
+  /** Resolves when the store can be used; never rejects. */
+  readonly reached: Promise<void>;
+  /** Resolves with the first refusal: a password, a version, a configuration that no retry can mend. Who hears of it tells the operator. */
+  readonly refused: Promise<unknown>;
+  /** What keeps the store from being used, for the operator. */
+  trouble(): string;
+  /** Throws SERVICE_UNAVAILABLE until the store is reached. */
+  require(): void;
+  /** Tries no more; an attempt that is under way is given up. */
+  stop(): void;
+}
+
+const usualAttemptMs = 5000;
+const usualRetryMs = 2000;
+const firstRetryMs = 100;
+const usualRefusedRetryMs = 10_000;
+
+/** No answer came within the bound of an attempt. */
+export class NoAnswer extends Error {
+  constructor(ms: number) {
+    super(`no answer within ${ms} ms`);
+    this.name = 'NoAnswer';
+  }
+}
+
+/** Tries to reach a store, from now on and in the background, until it is reached or the contact is stopped. */
+export function createContact(options: ContactOptions): Contact {
+  const { name, place, part, meet, isAbsence, wordsFor, log, attemptMs = usualAttemptMs, retryMs = usualRetryMs, refusedRetryMs = usualRefusedRetryMs } = options;
+  let [isReached, isPreparing, isRefused, isStopped] = [false, false, false, false];
+  let reason = 'no answer yet';
+  let giveUp: () => void = () => undefined;
+  let tellReached: () => void = () => undefined;
+  let tellRefused: (error: unknown) => void = () => undefined;
+  const reached = new Promise<void>((resolve) => (tellReached = resolve));
+  const refused = new Promise<unknown>((resolve) => (tellRefused = resolve));
+
+  const attempt = async (): Promise<void> => {
+    const controller = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const over = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new NoAnswer(attemptMs)), attemptMs);
+      giveUp = () => reject(new Error('the contact was stopped'));
+    });
+    const answered = (): void => {
+      clearTimeout(timer);
+      isPreparing = true;
+    };
+    try {
+      await Promise.race([meet({ signal: controller.signal, answered }), over]);
+    } finally {
+      clearTimeout(timer);
+      isPreparing = false;
+      controller.abort();
+    }
+  };
+
+  const note = (error: unknown): void => {
+    const words = wordsFor(error);
+    const isNew = reason !== words;
+    reason = words;
+    const wasRefused = isRefused;
+    isRefused = !isAbsence(error);
+    if (isRefused) tellRefused(error);
+    if (isNew && !isRefused) log.warn({ err: error, store: name }, 'a store is not reached yet');
+    else if (isNew && wasRefused) log.error({ err: error, store: name }, 'a store refuses to be used for another reason');
+  };
+
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      giveUp = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+
+  const run = async (): Promise<void> => {
+    for (let tries = 0; !isStopped; tries += 1)
+      try {
+        await attempt();
+        if (isStopped) return;
+        isReached = true;
+        if (tries > 0) log.info({ store: name }, 'a store is reached');
+        return tellReached();
+      } catch (error) {
+        if (isStopped) return;
+        note(error);
+        await pause(isAbsence(error) ? Math.min(retryMs, firstRetryMs * 2 ** Math.min(tries, 10)) : refusedRetryMs);
+      }
+  };
+  void run();
+
+  return {
+    name, reached, refused,
+    get state() {
+      return isReached ? ('reached' as const) : ('waiting' as const);
+    },
+    get isReached() {
+      return isReached;
+    },
+    get isPreparing() {
+      return isPreparing;
+    },
+    trouble: () => (isPreparing ? `${name} is being brought up to date (${place})` : `${name} cannot be ${isRefused ? 'used' : 'reached'} (${place}: ${reason})`),
+    require: () => {
+      if (!isReached) throw unavailable(`${part} cannot be reached`);
+    },
+    stop: () => {
+      isStopped = true;
+      giveUp();
+    },
+  };
+}
+
+export interface Patience {
+  /** For the first answer of every store. */
+  answerMs?: number;
+  /** While a store that has answered is brought up to date. */
+  prepareMs?: number;
+}
+
+const usualPatience = { answerMs: 5000, prepareMs: 30_000 };
+const lookAgainMs = 50;
+
+/** Waits until all stores are reached, or until patience ends; rejects with the first refusal. */
+export async function firstAnswers(contacts: readonly Contact[], patience: Patience = {}): Promise<void> {
+  const { answerMs, prepareMs } = { ...usualPatience, ...patience };
+  const beganAt = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const patienceEnds = new Promise<void>((resolve) => {
+    const look = (): void => {
+      const mostMs = contacts.some(({ isPreparing }) => isPreparing) ? Math.max(answerMs, prepareMs) : answerMs;
+      if (performance.now() - beganAt >= mostMs) resolve();
+      else timer = setTimeout(look, lookAgainMs);
+    };
+    look();
+  });
+  const refused = Promise.race(contacts.map((contact) => contact.refused)).then((error) => Promise.reject(error));
+  await Promise.race([Promise.all(contacts.map(({ reached }) => reached)), refused, patienceEnds]).finally(() => clearTimeout(timer));
+}
+
+/** Starts something when all these stores are reached. Gives its stop, which waits for nothing that never began. */
+export function startWhen(contacts: readonly Pick<Contact, 'reached'>[], start: () => () => Promise<void>): () => Promise<void> {
+  let isStopped = false;
+  let stop: () => Promise<void> = async () => undefined;
+  void Promise.all(contacts.map(({ reached }) => reached)).then(() => {
+    if (!isStopped) stop = start();
+  });
+  return () => {
+    isStopped = true;
+    return stop();
+  };
+}

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { Redis } from 'ioredis';
+import { createLog } from '../../src/log.ts';
+import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { createPostgres } from '../../src/stores/postgres/client.ts';
+import { adminClient, createClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startService, type RunningService } from '../support/service.ts';
+import { openStoreGate, type StoreGate } from '../support/store-gate.ts';
+import { sharedStores } from '../support/stores.ts';
+
+type StoreName = 'PostgreSQL' | 'ClickHouse' | 'Redis';
+type Fault = 'none' | 'refuses' | 'hangs';
+
+const log = createLog('silent');
+/** A service waits five seconds for its stores. The rest is for several that start at once on a busy machine. */
+const listensWithinMs = 45_000;
+/** The deadline of a stop, with what a busy machine may add. */
+const stopsWithinMs = 14_000;
+let databases = 2;
+
+/** Stores that no other service uses: an empty database in each server, with a gate in front of one or all of them. */
+async function ownStores(away: readonly StoreName[], fault: Fault) {
+  const shared = await sharedStores();
+  const name = `degraded_${randomBytes(6).toString('hex')}`;
+  const index = (databases += 1);
+  const at = (url: string, pathname: string) => Object.assign(new URL(url), { pathname }).href;
+  const urls = { redis: at(shared.redisUrl, `/${index}`), jobs: at(shared.redisJobsUrl, `/${index}`), postgres: at(shared.databaseUrl, `/${name}`), clickhouse: at(shared.clickhouseUrl, `/${name}`) };
+  const owner = createPostgres(shared.databaseUrl, { log, poolSize: 1 });
+  await owner.unsafe(`CREATE DATABASE ${name}`);
+  const redises = [new Redis(urls.redis), new Redis(urls.jobs)];
+  for (const redis of redises) await redis.flushdb();
+  const gates: StoreGate[] = [];
+  const behindGate = async (store: StoreName, url: string): Promise<string> => {
+    if (!away.includes(store)) return url;
+    const gate = await openStoreGate(url);
+    gates.push(gate);
+    if (fault !== 'refuses') await gate[fault === 'hangs' ? 'hang' : 'forward']();
+    return gate.url;
+  };
+  const env = {
+    REDIS_URL: await behindGate('Redis', urls.redis), REDIS_JOBS_URL: await behindGate('Redis', urls.jobs),
+    DATABASE_URL: await behindGate('PostgreSQL', urls.postgres), CLICKHOUSE_URL: await behindGate('ClickHouse', urls.clickhouse),
+  };
+  return {
+    env, intake: redises[0],
+    all: async (step: 'refuse' | 'hang' | 'forward') => void (await Promise.all(gates.map((gate) => gate[step]()))),
+    async drop(): Promise<void> {
+      for (const gate of gates) await gate.close();
+      for (const redis of redises) {
+        await redis.flushdb();
+        redis.disconnect();
+      }
+      await owner.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
+      await owner.end({ timeout: 2 });
+      const clickhouse = createClickHouse({ urls: [urls.clickhouse], log });
+      await clickhouse.command(`DROP DATABASE IF EXISTS \`${name}\` SYNC`);
+      await clickhouse.close();
+    },
+  };
+}
+
+type OwnStores = Awaited<ReturnType<typeof ownStores>>;
+
+interface Scene {
+  stores: OwnStores;
+  service: RunningService;
+  listenedAfterMs: number;
+}
+
+async function begin(away: readonly StoreName[], fault: Fault, env: Record<string, string> = {}): Promise<Scene> {
+  const stores = await ownStores(away, fault);
+  const startedAt = performance.now();
+  const service = await startService({ env: { ...stores.env, ...env } });
+  return { stores, service, listenedAfterMs: performance.now() - startedAt };
+}
+
+async function end({ stores, service }: Scene): Promise<void> {
+  try {
+    assert.equal(await service.stop(), 0);
+  } finally {
+    await stores.drop();
+  }
+}
+
+/** A refusal as the contract says, and not after a wait for a store that is known to be away. */
+function assertUnavailable(reply: { status: number; body: { code?: string }; headers: Headers }, what: string): void {
+  assert.deepEqual([reply.status, reply.body.code], [503, 'SERVICE_UNAVAILABLE'], `${what}: ${JSON.stringify(reply.body)}`);
+  assert.match(reply.headers.get('retry-after') ?? '', /^[1-9]\d*$/, what);
+}
+
+const health = async ({ origin }: RunningService, which: 'live' | 'ready') => {
+  const reply = await fetch(`${origin}/health/${which}`);
+  return { status: reply.status, body: (await reply.json()) as any };
+};
+
+const stranger = (service: RunningService) => createClient(service);
+
+/** What each store is needed for is refused while it is away, and nothing else. */
+const whileAway: Record<StoreName, (service: RunningService) => Promise<void>> = {
+  async PostgreSQL(service) {
+    const { status, body } = await health(service, 'ready');
+    assert.deepEqual([status, body.details.reason], [503, 'CONTROL_PLANE_UNAVAILABLE']);
+    assert.deepEqual([body.details.checks.intake, body.details.degraded], ['ok', ['controlPlane']]);
+    const login = await stranger(service).call('POST', '/auth/login', { body: { email: 'admin@localhost', password: 'correct horse battery staple' } });
+    assertUnavailable(login, 'sign-in');
+    assertUnavailable(await stranger(service).submit(randomUUID(), { answers: [] }), 'a submission');
+  },
+  async ClickHouse(service) {
+    const { status, body } = await health(service, 'ready');
+    assert.deepEqual([status, body.data.degraded, body.data.checks.responses], [200, ['responses'], 'failed']);
+    const admin = await adminClient(service);
+    const { id } = await admin.create('/surveys', { title: 'Early', status: 'ACTIVE' });
+    assertUnavailable(await admin.submit(id, { answers: [] }), 'the first submission of a survey, for which the responses that it has are counted');
+    assertUnavailable(await admin.call('GET', `/analytics/surveys/${id}`), 'analytics');
+    assertUnavailable(await admin.call('GET', `/responses/surveys/${id}`), 'a list of responses');
+  },
+  async Redis(service) {
+    const { status, body } = await health(service, 'ready');
+    assert.deepEqual([status, body.details.reason, body.details.checks.intake], [503, 'INTAKE_UNAVAILABLE', 'failed']);
+    assert.deepEqual(body.details.degraded, ['jobs']);
+    const admin = await adminClient(service);
+    const { id } = await admin.create('/surveys', { title: 'Early', status: 'ACTIVE' });
+    assertUnavailable(await admin.submit(id, { answers: [] }), 'a submission');
+    assertUnavailable(await admin.call('POST', '/live/tickets'), 'a ticket');
+  },
+};
+
+/** A survey takes submissions, which are stored and counted; its closing is heard, its export made. */
+async function seeEverythingWork(admin: Client): Promise<void> {
+  const { id } = await admin.create('/surveys', { title: 'Whole again', status: 'ACTIVE' });
+  for (let sent = 0; sent < 3; sent += 1) assert.equal((await admin.submit(id, { answers: [] })).status, 201);
+  await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 3));
+  const exported = await admin.call('POST', `/exports/surveys/${id}`, { body: { format: 'CSV' } });
+  assert.ok(exported.status === 201 || exported.status === 202, JSON.stringify(exported.body));
+  const exportId = exported.body.data.exportId ?? exported.body.data.id;
+  await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'));
+}
+
+/** How many processes of all on the shared server hear of surveys that others change. */
+async function listeners(): Promise<number> {
+  const redis = new Redis((await sharedStores()).redisJobsUrl);
+  const [, count] = (await redis.call('PUBSUB', 'NUMSUB', 'survey:changed')) as [string, number];
+  redis.disconnect();
+  return count;
+}
+
+const becomesComplete = (service: RunningService) => eventually(() => assert.match(service.printed(), /^Survey service is complete\.$/m), 20_000);
+
+for (const fault of ['refuses', 'hangs'] as const)
+  describe(`a service that starts while a store ${fault}`, () => {
+    const names: readonly StoreName[] = ['PostgreSQL', 'ClickHouse', 'Redis'];
+    const scenes = new Map<StoreName, Scene>();
+    const sceneOf = (name: StoreName): Scene => scenes.get(name) ?? assert.fail(`no service without ${name} came up`);
+    before(async () => {
+      await Promise.all(names.map(async (name) => void scenes.set(name, await begin([name], fault, name === 'PostgreSQL' ? { ADMIN_PASSWORD: '' } : {}))));
+    });
+    after(async () => void (await Promise.all([...scenes.values()].map(end))));
+
+    for (const name of names)
+      it(`${name}: listens, says what is missing and refuses what needs it, and is whole as soon as it is there`, async () => {
+        const { stores, service, listenedAfterMs } = sceneOf(name);
+        assert.ok(listenedAfterMs < listensWithinMs, `it listened after ${listenedAfterMs} ms`);
+        assert.match(service.printed(), new RegExp(`^Survey service runs DEGRADED: ${name} cannot be reached `, 'm'));
+        assert.doesNotMatch(service.printed(), /is ready|is complete/);
+        assert.deepEqual(await health(service, 'live'), { status: 200, body: { success: true, data: { status: 'live' } } });
+        await whileAway[name](service);
+        const listening = await listeners();
+        await stores.all('forward');
+        await becomesComplete(service);
+        if (name === 'Redis') await eventually(async () => assert.equal(await listeners(), listening + 1, 'it hears of what other processes change'));
+        const password = /first ADMIN {3}admin@localhost {2}password: (\S+) {2}\(shown once\)/.exec(service.printed())?.[1];
+        assert.equal(password !== undefined, name === 'PostgreSQL', 'an ADMIN is made and told of when its store is there');
+        const ready = await eventually(async () => {
+          const found = await health(service, 'ready');
+          assert.deepEqual([found.status, found.body.data?.degraded], [200, []]);
+          return found;
+        });
+        assert.equal(ready.body.data.status, 'ready');
+        const admin = await (password === undefined ? adminClient(service) : signedIn(service, password));
+        await seeEverythingWork(admin);
+        assert.equal(await stores.intake?.get('intake:shards'), '2', 'the intake was looked at');
+        const [early] = await admin.get('/surveys?search=Early');
+        if (early) assert.equal((await admin.submit(early.id, { answers: [] })).status, 201, 'a survey that was made meanwhile');
+        assert.ok(!service.logs().includes('"level":"error"'), service.logs().split('\n').find((line) => line.includes('"level":"error"')));
+      });
+  });
+
+async function signedIn(service: RunningService, password: string): Promise<Client> {
+  const { body } = await createClient(service).call('POST', '/auth/login', { body: { email: 'admin@localhost', password } });
+  return createClient(service, body.data.accessToken);
+}
+
+describe('a service of several processes', () => {
+  let scene: Scene;
+  before(async () => {
+    scene = await begin(['ClickHouse'], 'none', { WORKERS: '2' });
+  });
+  after(() => end(scene));
+
+  const pidsOf = (name: string): number[] =>
+    scene.service.logs().split('\n').filter((line) => line.includes('"listening"') && line.includes(`"${name}"`)).map((line) => (JSON.parse(line) as { pid: number }).pid);
+
+  it('gets a process back that dies while a store hangs, and goes on taking submissions', async () => {
+    const { stores, service } = scene;
+    const admin = await adminClient(service);
+    const { id } = await admin.create('/surveys', { title: 'Through', status: 'ACTIVE' });
+    assert.equal((await admin.submit(id, { answers: [] })).status, 201);
+    await stores.all('hang');
+    const killed = ['http-1', 'http-2'].map((name) => pidsOf(name)[0] ?? assert.fail(`${name} did not listen`));
+    for (const pid of killed) process.kill(pid, 'SIGKILL');
+    await eventually(() => ['http-1', 'http-2'].forEach((name) => assert.equal(pidsOf(name).length, 2, `${name} is back`)), listensWithinMs);
+    for (let sent = 0; sent < 10; sent += 1) assert.equal((await admin.submit(id, { answers: [] })).status, 201);
+    assert.deepEqual((await health(service, 'ready')).body.data.degraded, ['responses']);
+    await stores.all('forward');
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 11));
+    await seeEverythingWork(admin);
+  });
+});
+
+describe('a service without any store', () => {
+  const all: readonly StoreName[] = ['PostgreSQL', 'ClickHouse', 'Redis'];
+  const endsInTime = async ({ stores, service }: Scene): Promise<void> => {
+    const toldAt = performance.now();
+    try {
+      assert.equal(await service.stop(), 0);
+      assert.ok(performance.now() - toldAt < stopsWithinMs, `it took ${performance.now() - toldAt} ms`);
+    } finally {
+      await stores.drop();
+    }
+  };
+
+  it('listens, and ends within its deadline when it is told to', async () => {
+    const scenes = await Promise.all([begin(all, 'refuses'), begin(all, 'hangs', { WORKERS: '2' })]);
+    await Promise.all(scenes.map(async (scene) => {
+      assert.equal((await health(scene.service, 'live')).status, 200);
+      const { status, body } = await health(scene.service, 'ready');
+      assert.deepEqual([status, body.details.degraded], [503, ['responses', 'controlPlane', 'jobs']]);
+      assertUnavailable(await stranger(scene.service).submit(randomUUID(), { answers: [] }), 'a submission');
+      await endsInTime(scene);
+    }));
+  });
+
+  it('ends within its deadline also when they hang since it was whole', async () => {
+    const scene = await begin(all, 'none');
+    const admin = await adminClient(scene.service);
+    const { id } = await admin.create('/surveys', { title: 'Last', status: 'ACTIVE' });
+    assert.equal((await admin.submit(id, { answers: [] })).status, 201);
+    await scene.stores.all('hang');
+    await endsInTime(scene);
+  });
+});

@@ -1,0 +1,84 @@
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+
+export interface StoreGate {
+  /** The store's URL with the gate's address instead of its own. */
+  url: string;
+  /** From now on nobody listens there; connections are broken. */
+  refuse(): Promise<void>;
+  /** From now on connections are taken, and nothing that is sent over them or over those of before is ever answered. */
+  hang(): Promise<void>;
+  /** From now on new connections reach the store. Those that hang already go on hanging. */
+  forward(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** An address of loopback in front of a store, at which the store can be away. It begins by refusing connections. */
+export async function openStoreGate(storeUrl: string): Promise<StoreGate> {
+  const target = new URL(storeUrl);
+  const port = await freePort();
+  const sockets = new Set<Socket>();
+  const freezes = new Set<() => void>();
+  let server: Server | undefined;
+  let isForwarding = false;
+
+  const take = (socket: Socket): void => {
+    keep(socket);
+    if (!isForwarding) return void socket.resume();
+    const store = connect({ host: target.hostname, port: Number(target.port) });
+    keep(store);
+    socket.pipe(store).pipe(socket);
+    const freeze = (): void => {
+      socket.unpipe(store).resume();
+      store.unpipe(socket).destroy();
+    };
+    freezes.add(freeze);
+    socket.once('close', () => {
+      freezes.delete(freeze);
+      store.destroy();
+    });
+    store.once('close', () => void (freezes.has(freeze) && socket.destroy()));
+  };
+  const keep = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.on('error', () => undefined);
+    socket.once('close', () => sockets.delete(socket));
+  };
+  const listen = async (): Promise<void> => {
+    if (server) return;
+    const opened = createServer(take);
+    server = opened;
+    await new Promise<void>((resolve, reject) => opened.once('error', reject).listen({ host: '127.0.0.1', port, exclusive: true }, resolve));
+  };
+  const refuse = async (): Promise<void> => {
+    const closed = server;
+    server = undefined;
+    for (const socket of sockets) socket.destroy();
+    if (closed) await new Promise<void>((resolve) => closed.close(() => resolve()));
+  };
+
+  const url = new URL(storeUrl);
+  url.host = `127.0.0.1:${port}`;
+  return {
+    url: url.href, refuse, close: refuse,
+    hang: async () => {
+      isForwarding = false;
+      const frozen = [...freezes];
+      freezes.clear();
+      for (const freeze of frozen) freeze();
+      await listen();
+    },
+    forward: async () => {
+      isForwarding = true;
+      await listen();
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise<void>((resolve) => probe.close(() => resolve()));
+  return port;
+}

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Problem, unavailable } from '../../src/errors.ts';
+import { createLog } from '../../src/log.ts';
+import { createContact, firstAnswers, NoAnswer, startWhen, type Attempt, type ContactOptions } from '../../src/stores/contact.ts';
+
+class Away extends Error {}
+
+const log = createLog('silent');
+const isAbsence = (error: unknown) => error instanceof Away || error instanceof NoAnswer;
+const never = () => new Promise<void>(() => undefined);
+
+function contactOf(meet: ContactOptions['meet'], options: Partial<ContactOptions> = {}) {
+  const wordsFor = (error: unknown) => (error as Error).message;
+  return createContact({ name: 'Store', place: 'STORE_URL 127.0.0.1:1', part: 'The store', meet, isAbsence, wordsFor, log, attemptMs: 20, retryMs: 1, refusedRetryMs: 1, ...options });
+}
+
+/** Attempts that end as they are told, one after the other; the last outcome stays. */
+const attempts = (...outcomes: (Error | 'reached')[]) => {
+  let made = 0;
+  return async () => {
+    const outcome = outcomes[Math.min(made, outcomes.length - 1)];
+    made += 1;
+    if (outcome instanceof Error) throw outcome;
+  };
+};
+
+const isRefusal = (error: unknown) => error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds !== undefined;
+
+describe('the first contact with a store', () => {
+  it('is tried again until it comes about; until then what needs the store is refused', async () => {
+    const contact = contactOf(attempts(new Away('connect ECONNREFUSED'), new Away('connect ECONNREFUSED'), 'reached'));
+    assert.throws(() => contact.require(), isRefusal);
+    assert.deepEqual([contact.state, contact.isReached], ['waiting', false]);
+    await contact.reached;
+    assert.deepEqual([contact.state, contact.isReached], ['reached', true]);
+    contact.require();
+  });
+
+  it('bounds every attempt and closes what was opened for it, however it ended', async () => {
+    const signals: AbortSignal[] = [];
+    const contact = contactOf(({ signal }: Attempt) => {
+      signals.push(signal);
+      return signals.length < 3 ? never() : Promise.resolve();
+    });
+    await contact.reached;
+    assert.deepEqual(signals.map(({ aborted }) => aborted), [true, true, true]);
+    assert.match(contact.trouble(), /STORE_URL 127\.0\.0\.1:1: no answer within 20 ms/);
+  });
+
+  it('gives a server that has answered as much time as its schema takes', async () => {
+    let end: () => void = () => undefined;
+    const contact = contactOf(({ answered }) => {
+      answered();
+      return new Promise<void>((resolve) => (end = resolve));
+    });
+    // Longer than an attempt may wait for an answer.
+    await assert.rejects(Promise.race([contact.reached, new Promise((_, reject) => setTimeout(() => reject(new Away()), 60))]), Away);
+    assert.deepEqual([contact.isPreparing, contact.isReached], [true, false]);
+    assert.match(contact.trouble(), /^Store is being brought up to date/);
+    end();
+    await contact.reached;
+    assert.equal(contact.isPreparing, false);
+  });
+
+  it('tells of a refusal, and is tried again all the same', async () => {
+    const contact = contactOf(attempts(new Away('away'), new Error('wrong password'), 'reached'));
+    assert.equal(((await contact.refused) as Error).message, 'wrong password');
+    await contact.reached;
+  });
+
+  it('ends with its stop, in the middle of an attempt and between two', async () => {
+    let tries = 0;
+    const hanging = contactOf(never, { attemptMs: 60_000 });
+    const pausing = contactOf(async () => {
+      tries += 1;
+      throw new Away();
+    }, { retryMs: 60_000 });
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const contact of [hanging, pausing]) contact.stop();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    assert.equal(tries, 1);
+    assert.deepEqual([hanging.isReached, pausing.isReached], [false, false]);
+  });
+});
+
+describe('the first answers', () => {
+  const patience = { answerMs: 30, prepareMs: 60_000 };
+
+  it('are waited for until all stores are reached', async () => {
+    const contacts = [contactOf(attempts('reached')), contactOf(attempts(new Away(), 'reached'))];
+    await firstAnswers(contacts, { answerMs: 60_000 });
+    assert.ok(contacts.every(({ isReached }) => isReached));
+  });
+
+  it('are not waited for longer than patience lasts, which a schema that is brought up to date prolongs', async () => {
+    const away = contactOf(attempts(new Away()));
+    await firstAnswers([away], patience);
+    let end: () => void = () => undefined;
+    const preparing = contactOf(({ answered }) => {
+      answered();
+      return new Promise<void>((resolve) => (end = resolve));
+    });
+    setTimeout(() => end(), 120);
+    await firstAnswers([preparing], patience);
+    assert.ok(preparing.isReached);
+    away.stop();
+  });
+
+  it('are a refusal as soon as one store refuses', async () => {
+    const contacts = [contactOf(never), contactOf(attempts(new Error('too old')))];
+    await assert.rejects(firstAnswers(contacts, { answerMs: 60_000 }), /too old/);
+    for (const contact of contacts) contact.stop();
+  });
+});
+
+describe('what waits for stores', () => {
+  it('starts once when all are reached, and stops', async () => {
+    const told: string[] = [];
+    let reach: () => void = () => undefined;
+    const late = { reached: new Promise<void>((resolve) => (reach = resolve)) };
+    const stop = startWhen([late, { reached: Promise.resolve() }], () => {
+      told.push('started');
+      return async () => void told.push('stopped');
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(told, []);
+    reach();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(told, ['started']);
+    await stop();
+    assert.deepEqual(told, ['started', 'stopped']);
+  });
+
+  it('never starts when it was stopped before, and its stop waits for nothing', async () => {
+    let reach: () => void = () => undefined;
+    const stop = startWhen([{ reached: new Promise<void>((resolve) => (reach = resolve)) }], () => assert.fail('it started'));
+    await stop();
+    reach();
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+});
+
+describe('a refusal until then', () => {
+  it('is the one that an outage has', () => {
+    const { code, retryAfterSeconds } = unavailable('The store cannot be reached');
+    const contact = contactOf(never);
+    assert.throws(() => contact.require(), (error) => error instanceof Problem && error.code === code && error.retryAfterSeconds === retryAfterSeconds);
+    contact.stop();
+  });
+});
