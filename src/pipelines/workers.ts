@@ -1,6 +1,7 @@
 import { Queue, UnrecoverableError, Worker } from 'bullmq';
 import { PermanentFailure } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { drainDelay, senderConnection, workerConnection } from './queue-connections.ts';
 import { queues, type JobSender, type Payload, type QueueName } from './queues.ts';
 
 export interface WorkersOptions {
@@ -16,9 +17,6 @@ export interface Workers extends JobSender {
   stop(): Promise<void>;
 }
 
-const retryStrategy = (times: number) => Math.min(50 * times, 1000);
-const addWithinMs = 2000;
-
 /** The job queues of one process, over connections of their own. */
 export function createWorkers({ url, log }: WorkersOptions): Workers {
   const senders = new Map<QueueName, Queue>();
@@ -28,9 +26,7 @@ export function createWorkers({ url, log }: WorkersOptions): Workers {
   const senderOf = (name: QueueName): Queue => {
     let queue = senders.get(name);
     if (!queue) {
-      // Who adds a job must not hang with Redis.
-      const connection = { url, maxRetriesPerRequest: 1, enableOfflineQueue: true, commandTimeout: addWithinMs, connectTimeout: addWithinMs, retryStrategy };
-      senders.set(name, (queue = new Queue(name, { connection })));
+      senders.set(name, (queue = new Queue(name, { connection: senderConnection(url) })));
       queue.on('error', trouble(name));
     }
     return queue;
@@ -46,8 +42,8 @@ export function createWorkers({ url, log }: WorkersOptions): Workers {
     },
     work(name, handle) {
       const { payload, concurrency } = queues[name];
-      const connection = { url, maxRetriesPerRequest: null, connectTimeout: addWithinMs, retryStrategy };
-      const worker = new Worker(name, async (job) => run(() => handle(payload.parse(job.data) as Parameters<typeof handle>[0])), { connection, concurrency, drainDelay: 5 });
+      const process = async (job: { data: unknown }) => run(() => handle(payload.parse(job.data) as Parameters<typeof handle>[0]));
+      const worker = new Worker(name, process, { connection: workerConnection(url), concurrency, drainDelay });
       worker.on('error', trouble(name));
       worker.on('failed', (job, error) => log.warn({ err: error, queue: name, jobId: job?.id }, 'a job failed'));
       workers.push(worker);
