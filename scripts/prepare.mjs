@@ -5,6 +5,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { correctEngine, originalEngine } from './correct-engine.mjs';
+import { correctPostgres } from './correct-postgres.mjs';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 const inRoot = (...parts) => join(root, ...parts);
@@ -68,6 +69,7 @@ function build() {
   const done = spawnSync(process.execPath, [compiler(), '-p', inRoot('tsconfig.json'), '--outDir', draft], { cwd: root, stdio: ['ignore', 2, 2] });
   if (done.status === 0) {
     correctEngine(draft);
+    correctPostgres(draft);
     writeFileSync(join(draft, '.built'), state);
     rmSync(inRoot('dist'), { recursive: true, force: true });
     renameSync(draft, inRoot('dist'));
@@ -85,8 +87,9 @@ function compiler() {
 /** Name, size and time of every file that the build reads: a moved or deleted one counts as a change too. */
 function sourceState() {
   const files = ['src', 'test', 'bench', 'replay'].flatMap((dir) => filesBelow(inRoot(dir)));
-  const engine = [inRoot('scripts', 'correct-engine.mjs'), ...(existsSync(originalEngine) ? [originalEngine] : [])];
-  return [...files, ...engine, inRoot('tsconfig.json'), inRoot('package-lock.json')]
+  const corrections = ['correct-engine.mjs', 'correct-postgres.mjs'].map((name) => inRoot('scripts', name));
+  const engine = existsSync(originalEngine) ? [originalEngine] : [];
+  return [...files, ...corrections, ...engine, inRoot('tsconfig.json'), inRoot('package-lock.json')]
     .map((file) => [file.slice(root.length), statSync(file).size, changedAt(file)].join(' '))
     .sort()
     .join('\n');

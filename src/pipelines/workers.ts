@@ -2,6 +2,7 @@ import { Queue, UnrecoverableError, Worker } from 'bullmq';
 import { PermanentFailure } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Contact } from '../stores/contact.ts';
+import { drainDelay, senderConnection, workerConnection } from './queue-connections.ts';
 import { queues, type JobSender, type Payload, type QueueName } from './queues.ts';
 
 export interface WorkersOptions {
@@ -19,9 +20,6 @@ export interface Workers extends JobSender {
   stop(): Promise<void>;
 }
 
-const retryStrategy = (times: number) => Math.min(50 * times, 1000);
-const addWithinMs = 2000;
-
 /** The job queues of one process, over connections of their own. */
 export function createWorkers({ url, contact, log }: WorkersOptions): Workers {
   const senders = new Map<QueueName, Queue>();
@@ -31,9 +29,7 @@ export function createWorkers({ url, contact, log }: WorkersOptions): Workers {
   const senderOf = (name: QueueName): Queue => {
     let queue = senders.get(name);
     if (!queue) {
-      // Who adds a job must not hang with Redis.
-      const connection = { url, maxRetriesPerRequest: 1, enableOfflineQueue: true, commandTimeout: addWithinMs, connectTimeout: addWithinMs, retryStrategy };
-      senders.set(name, (queue = new Queue(name, { connection })));
+      senders.set(name, (queue = new Queue(name, { connection: senderConnection(url) })));
       queue.on('error', trouble(name));
     }
     return queue;
@@ -50,8 +46,8 @@ export function createWorkers({ url, contact, log }: WorkersOptions): Workers {
     },
     work(name, handle) {
       const { payload, concurrency } = queues[name];
-      const connection = { url, maxRetriesPerRequest: null, connectTimeout: addWithinMs, retryStrategy };
-      const worker = new Worker(name, async (job) => run(() => handle(payload.parse(job.data) as Parameters<typeof handle>[0])), { connection, concurrency, drainDelay: 5 });
+      const process = async (job: { data: unknown }) => run(() => handle(payload.parse(job.data) as Parameters<typeof handle>[0]));
+      const worker = new Worker(name, process, { connection: workerConnection(url), concurrency, drainDelay });
       worker.on('error', trouble(name));
       worker.on('failed', (job, error) => log.warn({ err: error, queue: name, jobId: job?.id }, 'a job failed'));
       workers.push(worker);

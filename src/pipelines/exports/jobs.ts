@@ -3,6 +3,7 @@ import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { ExportFiles } from '../../stores/files.ts';
 import type { ExportStatus, ExportStore } from '../../stores/postgres/exports.ts';
+import { drainDelay, senderConnection, workerConnection } from '../queue-connections.ts';
 import { queues } from '../queues.ts';
 import type { ExportReport, MakeOptions } from './fork.ts';
 
@@ -32,8 +33,7 @@ const outOfAttempts = 'The file could not be made; please ask for it again';
 
 /** Makes files one after the other from what the outbox has put in line. Postgres is the record: the queue may lose or repeat anything. */
 export function createExportJobs({ redisUrl, exports, files, settled, make, tell, now, log, metrics }: ExportJobsDeps) {
-  const connection = { url: redisUrl, maxRetriesPerRequest: null };
-  const queue = new Queue(queueName, { connection });
+  const queue = new Queue(queueName, { connection: senderConnection(redisUrl) });
   const stopping = new AbortController();
 
   const work = async (job: Job): Promise<void> => {
@@ -67,7 +67,10 @@ export function createExportJobs({ redisUrl, exports, files, settled, make, tell
     if (record) tell({ surveyId: record.surveyId, kind: 'export', id: exportId, status: record.status, progress: record.progress });
   };
 
-  const worker = new Worker(queueName, work, { connection, concurrency, lockDuration: lockMs, stalledInterval: missedEveryMs, maxStalledCount: attempts, autorun: false });
+  const worker = new Worker(queueName, work, {
+    connection: workerConnection(redisUrl), concurrency, drainDelay, lockDuration: lockMs, stalledInterval: missedEveryMs, maxStalledCount: attempts,
+    autorun: false,
+  });
   worker.on('failed', (job, error) => {
     log.warn({ err: error, exportId: job?.data?.exportId }, 'an export was not made');
     // A worker that is stopping kills its file's process: that attempt says nothing about the export.

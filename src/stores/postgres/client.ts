@@ -1,11 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import postgres from 'postgres';
 import { Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { isRedisAway } from '../redis/away.ts';
+import { allowSilence, postgres, type Sql, type Tx } from './driver.ts';
 
-export type Sql = postgres.Sql<{ bigint: number }>;
-export type Tx = postgres.TransactionSql<{ bigint: number }>;
+export type { Sql, Tx } from './driver.ts';
 
 /** Node and server codes that say "away", not "wrong". */
 const awayCodes = new Set([
@@ -17,17 +16,34 @@ export function isPostgresAway(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' && awayCodes.has(error.code);
 }
 
+export interface PostgresOptions {
+  log: Log;
+  poolSize?: number;
+  /** Seconds without a byte after which a connection that owes a reply is dead; short in tests. */
+  silenceSeconds?: number;
+}
+
+const statementTimeoutMs = 10_000;
+/** PostgreSQL ends a statement that takes too long and says so: this is for the way there and back. */
+const replyMarginSeconds = 2;
+const usualSilenceSeconds = statementTimeoutMs / 1000 + replyMarginSeconds;
+
 /**
  * Opens the control plane's pool. Whole numbers of 64 bits arrive as numbers (none of ours passes 2^53).
- * Statements are bounded to 10 s, waiting for a connection to 5 s.
+ * Statements are bounded to 10 s, waiting for a connection to 5 s. A connection that owes a reply and receives no byte for 12 s is given up:
+ * its statements fail as CONNECTION_CLOSED, and idle connections are closed with it. The system looks after connections by itself, too
+ * (TCP keepalive from 10 s on), which a server or proxy that stands still passes.
  */
-export function createPostgres(url: string, { log, poolSize = 10 }: { log: Log; poolSize?: number }): Sql {
+export function createPostgres(url: string, { log, poolSize = 10, silenceSeconds = usualSilenceSeconds }: PostgresOptions): Sql {
   return postgres(url, {
     max: poolSize,
     connect_timeout: 5,
     idle_timeout: 300,
+    keep_alive: 10,
+    silence_timeout: silenceSeconds,
+    onsilence: () => log.warn({ seconds: silenceSeconds }, 'a connection to PostgreSQL is silent and is given up'),
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
-    connection: { statement_timeout: 10_000, lock_timeout: 5000, application_name: 'survey-service' },
+    connection: { statement_timeout: statementTimeoutMs, lock_timeout: 5000, application_name: 'survey-service' },
     onnotice: (notice) => log.debug({ notice: notice.message }, 'postgres notice'),
     types: { bigint: { to: 20, from: [20], serialize: (value: number) => String(value), parse: Number } },
   });
@@ -44,6 +60,15 @@ export async function withPostgres<T>(step: () => Promise<T>, mostMs = 6000): Pr
     if (error instanceof Problem || !isPostgresAway(error)) throw error;
     throw unavailable('The control plane cannot be reached', 2, error);
   }
+}
+
+/** Statements of this transaction may take so long, instead of the 10 s of others, and be silent for as long. */
+export function boundedTransaction<T>(sql: Sql, mostMs: number, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return sql.begin(async (tx) => {
+    await tx`SELECT set_config('statement_timeout', ${String(Math.ceil(mostMs))}, true)`;
+    allowSilence(tx, mostMs / 1000 + replyMarginSeconds);
+    return work(tx);
+  }) as Promise<T>;
 }
 
 /** Runs a statement, or a transaction, again that the database has undone because others stood in its way and it in theirs. */

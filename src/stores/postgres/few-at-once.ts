@@ -1,6 +1,6 @@
 import { unavailable } from '../../errors.ts';
 import { createGate } from '../../gate.ts';
-import { withPostgres, type Sql, type Tx } from './client.ts';
+import { boundedTransaction, withPostgres, type Sql, type Tx } from './client.ts';
 
 export interface FewAtOnceOptions {
   /** Connections of the pool that this work may hold together. */
@@ -20,10 +20,7 @@ export function createFewAtOnce(sql: Sql, { atOnce = 2, mostMs = 20_000 }: FewAt
       gate.run(async () => {
         const leftMs = end - performance.now();
         if (leftMs <= 0) throw unavailable(tooLong, 5);
-        return sql.begin(async (tx) => {
-          await tx`SELECT set_config('statement_timeout', ${String(Math.ceil(leftMs))}, true)`;
-          return work(tx);
-        }) as Promise<T>;
+        return boundedTransaction(sql, leftMs, work);
       });
     return withPostgres(read, mostMs);
   };

@@ -1,12 +1,10 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type postgres from 'postgres';
 import { assetPath } from '../../assets.ts';
 import type { Log } from '../../log.ts';
 import type { Sql } from './client.ts';
-
-type Connection = postgres.ReservedSql<{ bigint: number }>;
+import { allowSilence, type ReservedSql } from './driver.ts';
 
 /** Any fixed number: held while migrating, so that processes that start together migrate once. */
 const migrationLock = 7_203_514;
@@ -29,6 +27,8 @@ export async function migratePostgres(sql: Sql, log?: Pick<Log, 'warn'>): Promis
     const applied = new Set((await connection<{ name: string }[]>`SELECT name FROM migrations`).map((row) => row.name));
     const newer = [...applied].filter((name) => !files.includes(name));
     if (newer.length > 0) log?.warn({ newer }, 'the database has been brought further by a newer version of the service');
+    // A change of a large table says nothing until it is done.
+    allowSilence(connection, 0);
     for (const name of files.filter((file) => !applied.has(file))) await apply(connection, { name, text: await readFile(join(folder, name), 'utf8') });
   } finally {
     await connection`SELECT pg_advisory_unlock(${migrationLock})`.catch(() => undefined);
@@ -38,7 +38,7 @@ export async function migratePostgres(sql: Sql, log?: Pick<Log, 'warn'>): Promis
 }
 
 /** Asks again and again: an index that is built beside writers waits for every statement that is under way, so also for one that waits for this lock. */
-async function locked(connection: Connection): Promise<void> {
+async function locked(connection: ReservedSql): Promise<void> {
   for (;;) {
     const [row] = await connection<{ isHeld: boolean }[]>`SELECT pg_try_advisory_lock(${migrationLock}) AS "isHeld"`;
     if (row?.isHeld) return;
@@ -46,7 +46,7 @@ async function locked(connection: Connection): Promise<void> {
   }
 }
 
-async function apply(connection: Connection, { name, text }: { name: string; text: string }): Promise<void> {
+async function apply(connection: ReservedSql, { name, text }: { name: string; text: string }): Promise<void> {
   const index = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\w+)/m.exec(text)?.[1];
   if (index === undefined) {
     await connection.unsafe(`BEGIN; ${text}\n; INSERT INTO migrations (name) VALUES ('${name.replaceAll("'", "''")}'); COMMIT`).simple();
