@@ -169,8 +169,9 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
   });
 
   it('to Redis on which a worker waits for jobs is replaced, and jobs are done again', async () => {
+    const contact = { require: () => undefined };
     const proxy = await proxyTo(stores.redisJobsUrl);
-    const [behind, beside] = [createWorkers({ url: proxy.url, log }), createWorkers({ url: stores.redisJobsUrl, log })];
+    const [behind, beside] = [createWorkers({ url: proxy.url, contact, log }), createWorkers({ url: stores.redisJobsUrl, contact, log })];
     ends.push(() => behind.stop(), () => beside.stop());
     const done = new Set<string>();
     behind.work('webhooks', async ({ webhookId }) => void done.add(webhookId));
