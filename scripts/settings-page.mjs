@@ -5,9 +5,9 @@ const head = `# Settings
 
 <!-- Generated from src/settings.ts by \`npm run docs:settings\`: change the schema there, then run the command. -->
 
-Settings come from the environment or from \`.env\` in the project's folder. A wrong value is named and ends the start with
-exit code 1; an empty value counts as unset. A flag is \`true\`, \`1\` or \`yes\`, or \`false\`, \`0\` or \`no\`.
-What each store has to be configured like stands in [operating.md](operating.md#your-own-redis-postgresql-and-clickhouse).
+Settings come from the environment or from \`.env\` in the project's folder. A wrong value is named and ends the start
+with exit code 1; an empty value counts as unset. A flag is \`true\`, \`1\` or \`yes\`, or \`false\`, \`0\` or \`no\`. How
+servers of your own must be configured: [operating.md](operating.md#your-own-redis-postgresql-and-clickhouse).
 `;
 
 const providerHead = `## AI providers
