@@ -56,7 +56,7 @@ describe('a Redis of the operator’s own', () => {
     await logsOfStart({ REDIS_URL: url, INTAKE_SHARDS: '3' });
     for (const shards of ['2', '4']) {
       const { code, said } = await runToExit({ env: { ...env, INTAKE_SHARDS: shards } });
-      assert.deepEqual([code, said], [1, `survey-service cannot start: INTAKE_SHARDS is ${shards}, but this intake was begun with 3: set INTAKE_SHARDS=3. Another number needs an empty intake (a REDIS_URL or DATA_DIR of its own), as the README says; if it never was 3, stop all processes and remove the key intake:shards\n`]);
+      assert.deepEqual([code, said], [1, `survey-service cannot start: INTAKE_SHARDS is ${shards}, but this intake was begun with 3: set INTAKE_SHARDS=3. Another number needs an empty intake (a REDIS_URL or DATA_DIR of its own), as docs/operating.md says; if it never was 3, stop all processes and remove the key intake:shards\n`]);
     }
   });
 

@@ -25,9 +25,9 @@ test('docker-compose.yml has an intake as the start asks for', () => {
   for (const [name, value] of Object.entries(intakeConfiguration)) assert.match(services.get('redis-intake') ?? '', new RegExp(`- --${name}\n +- "?${value}"?\n`), name);
 });
 
-test('docker-compose.yml gives up vanished clients as soon as the README says', () => {
-  const readme = readFileSync(assetPath('README.md'), 'utf8');
-  const [, named] = /`net\.ipv4\.tcp_retries2=(\d+)`/.exec(readme) ?? [];
+test('docker-compose.yml gives up vanished clients as soon as docs/guide/live.md says', () => {
+  const page = readFileSync(assetPath('docs/guide/live.md'), 'utf8');
+  const [, named] = /`net\.ipv4\.tcp_retries2=(\d+)`/.exec(page) ?? [];
   const [, set] = /^ {2}http:[\s\S]*?net\.ipv4\.tcp_retries2: "(\d+)"[\s\S]*?^ {2}ingest:/m.exec(compose) ?? [];
   assert.ok(named !== undefined);
   assert.equal(set, named);

@@ -82,9 +82,9 @@ describe('the figures for Prometheus', () => {
     for (const series of ['exports_ended_total{result="failed"}', 'webhook_overflow_total', 'http_refusals_total{code="SERVICE_UNAVAILABLE"}', 'http_refusals_total{code="INTERNAL_ERROR"}']) assert.ok(text.includes(`\n${series} 0\n`), series);
   });
 
-  it('are those that the README has alerts for', async () => {
+  it('are those that docs/operating.md has alerts for', async () => {
     const families = familiesOf(await shown());
-    const section = /\n### Watching\n([\s\S]*?)\n##/.exec(readFileSync(assetPath('README.md'), 'utf8'))?.[1] ?? '';
+    const section = /\n## Watching and alerts\n([\s\S]*?)\n##/.exec(readFileSync(assetPath('docs/operating.md'), 'utf8'))?.[1] ?? '';
     const named = [...section.matchAll(/\b(?:intake|ingest|http|webhook|outbox|exports|nodejs)_[a-z0-9_]+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''));
     assert.ok(new Set(named).size >= 8, String(named));
     assert.deepEqual(named.filter((name) => !families.has(name)), []);

@@ -50,7 +50,7 @@ async function noteShards(redis: Redis, shards: number, log: Log): Promise<void>
   const noted = Number(await redis.get(shardsKey));
   if (noted === shards) return;
   throw new SettingsError(
-    `INTAKE_SHARDS is ${shards}, but this intake was begun with ${noted}: set INTAKE_SHARDS=${noted}. Another number needs an empty intake (a REDIS_URL or DATA_DIR of its own), as the README says; if it never was ${noted}, stop all processes and remove the key ${shardsKey}`,
+    `INTAKE_SHARDS is ${shards}, but this intake was begun with ${noted}: set INTAKE_SHARDS=${noted}. Another number needs an empty intake (a REDIS_URL or DATA_DIR of its own), as docs/operating.md says; if it never was ${noted}, stop all processes and remove the key ${shardsKey}`,
   );
 }
 

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { freshDatabase } from '../support/people-server.ts';
-import { missing, pasteInFolder, readmeLines } from '../support/readme.ts';
+import { missing, pasteInFolder, tourOf } from '../support/documents.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
-describe('README › People', () => {
+describe('docs/guide/people.md', () => {
   let service: RunningService;
   let database: Awaited<ReturnType<typeof freshDatabase>>;
   before(async () => {
@@ -20,15 +20,15 @@ describe('README › People', () => {
     await database.drop();
   });
 
-  it('does what it says when it is pasted', { skip: missing('bash', 'curl', 'base64') }, async () => {
-    await pasteInFolder(readmeLines('People', service), (stdout, folder) => {
+  it('its tour shares a survey, translates it, takes a file and erases a respondent', { skip: missing('bash', 'curl', 'base64') }, async () => {
+    await pasteInFolder(tourOf('docs/guide/people.md', service), (stdout, folder) => {
       const replies = stdout.trim().split('\n').map((line) => JSON.parse(line));
       assert.deepEqual(replies.filter(({ success }) => success !== true), []);
       assert.ok(readFileSync(join(folder, 'plate.png')).equals(readFileSync(join(folder, 'downloaded.png'))));
       const shown = replies.find(({ data }) => data.direction === 'ltr' && data.languages)?.data;
       assert.deepEqual([shown?.title, shown?.questions[0].text], ['Mittagessen', 'Ein Foto vom Teller?']);
-      const deeds = replies.at(-1).data.map(({ action }: { action: string }) => action);
-      for (const action of ['respondent.erased', 'translation.changed', 'survey.published', 'member.set', 'survey.created']) assert.ok(deeds.includes(action), `${action} is not among ${deeds.join(', ')}`);
+      const actions = replies.at(-1).data.map(({ action }: { action: string }) => action);
+      for (const action of ['respondent.erased', 'translation.changed', 'survey.published', 'member.set', 'survey.created']) assert.ok(actions.includes(action), `${action} is not among ${actions.join(', ')}`);
     });
   });
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { missing, paste, readmeLines } from '../support/readme.ts';
+import { missing, paste, tourOf } from '../support/documents.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores, type SharedStores } from '../support/stores.ts';
 
-describe('README › Live', () => {
+describe('docs/guide/live.md', () => {
   let stores: SharedStores;
   let service: RunningService;
   before(async () => {
@@ -16,9 +16,9 @@ describe('README › Live', () => {
     await stores?.stop();
   });
 
-  it('does what it says when it is pasted', { skip: missing('bash', 'curl', 'timeout', 'sed') }, async () => {
+  it('its tour streams three responses both ways and resumes with the one that was missed', { skip: missing('bash', 'curl', 'timeout', 'sed') }, async () => {
     // The last line ends by its time-out, and the ws package lies in the project's folder.
-    const stdout = await paste(`${readmeLines('Live', service)}\ntrue`);
+    const stdout = await paste(`${tourOf('docs/guide/live.md', service)}\ntrue`);
     const output = stdout.split('\n');
     const said = (start: string) => output.filter((line) => line.startsWith(start)).map((line) => JSON.parse(line.slice(start.indexOf('{'))));
     const overSocket = said('{"type":"response"').map(({ responseId }) => responseId);

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { SeenCall } from '../support/ai-provider.ts';
+import type { AiScene } from '../support/ai-scene.ts';
+import { aroundAi } from '../support/around-ai.ts';
+import { missing, pasteInFolder, tourOf } from '../support/documents.ts';
+
+const question = (text: string) => ({ type: 'YES_NO', text, description: null, isRequired: false, options: [], rows: [], min: null, max: null, step: null });
+const questions = (count: number) => Array.from({ length: count }, (_, index) => question(`Question ${index + 1}`));
+
+/** Plays the provider: the sentiment of each answer, or a survey of eight questions. */
+function answer({ user }: SeenCall): unknown {
+  const { answers } = JSON.parse(user[0] ?? '{}') as { answers?: { n: number }[] };
+  if (answers) return { answers: answers.map(({ n }) => ({ n, sentiment: 'negative' })) };
+  return { message: 'Here is a draft.', title: 'Lunch', description: null, questions: questions(8) };
+}
+
+describe('docs/guide/ai.md', () => {
+  let service: AiScene['service'];
+  aroundAi((scene) => void ({ service } = scene), { answer });
+
+  it('its tour writes a survey, analyses answers and streams a conversation', { skip: missing('bash', 'curl') }, async () => {
+    const printed = await pasteInFolder(tourOf('docs/guide/ai.md', service), (stdout) => stdout);
+    assert.doesNotMatch(printed, /"success":false/);
+    assert.match(printed, /"sentiment":"negative"/);
+    assert.match(printed, /"totalResponses":2/);
+    assert.match(printed, /^event: text$/m);
+    assert.match(printed, /^event: reply$/m);
+    assert.match(printed, /"calls":\d/);
+  });
+});

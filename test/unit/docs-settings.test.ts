@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { providerDefaults } from '../../src/ai/models.ts';
+import { assetPath } from '../../src/assets.ts';
+import { providerPrefixes, providerSettings, settingSections } from '../../src/settings.ts';
+
+test('docs/settings.md is what npm run docs:settings writes', async () => {
+  const { renderSettings } = (await import(pathToFileURL(assetPath('scripts/settings-page.mjs')).href)) as { renderSettings(sources: object): string };
+  const written = renderSettings({ settingSections, providerPrefixes, providerSettings, providerDefaults });
+  assert.equal(readFileSync(assetPath('docs/settings.md'), 'utf8'), written, 'run npm run docs:settings');
+});
+
+test('docs/settings.md describes every setting that the service reads', () => {
+  const page = readFileSync(assetPath('docs/settings.md'), 'utf8');
+  for (const { settings } of settingSections)
+    for (const [name, schema] of Object.entries(settings)) {
+      assert.ok(schema.meta()?.description, `${name} has no description`);
+      assert.ok(page.includes(`| \`${name}\` |`), name);
+    }
+});
