@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { createLog } from '../../src/log.ts';
 import { createWorkers } from '../../src/pipelines/workers.ts';
+import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { createPostgres, isPostgresAway, type Sql } from '../../src/stores/postgres/client.ts';
 import { createSharedRedis, createWaitingRedis } from '../../src/stores/redis/clients.ts';
 import { eventually } from '../support/eventually.ts';
@@ -138,6 +139,20 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     const { sql } = await poolBehindProxy({ silence: 'usual' });
     const { outcomes } = await settled([sql`SELECT pg_sleep(9)`.execute(), ...Array.from({ length: 2 }, () => sql`SELECT pg_sleep(8.5)`.execute())], 9000 + slackMs);
     assert.deepEqual(outcomes, ['done', 'done', 'done']);
+  });
+
+  it('to ClickHouse costs one read, within the bound of that read, and is not used again', async () => {
+    const proxy = await proxyTo(stores.clickhouseUrl);
+    const clickhouse = createClickHouse({ urls: [proxy.url], log });
+    ends.push(() => clickhouse.close());
+    const read = () => clickhouse.select<[number]>('SELECT 1', { timeoutMs: 2000 });
+    const readAtOnce = () => Promise.allSettled([read(), read(), read()]);
+    await readAtOnce();
+    proxy.freezeOpen();
+    const startedAt = performance.now();
+    assert.deepEqual((await readAtOnce()).map(({ status }) => status), ['rejected', 'rejected', 'rejected']);
+    assert.ok(performance.now() - startedAt < 2000 + slackMs);
+    assert.deepEqual((await readAtOnce()).map(({ status }) => status), ['fulfilled', 'fulfilled', 'fulfilled']);
   });
 
   it('to Redis fails commands in time and is replaced', async () => {
