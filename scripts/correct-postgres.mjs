@@ -1,5 +1,6 @@
-// Writes a corrected copy of the PostgreSQL client, postgres.js 3.4.9, to dist/postgres. The build runs it (prepare.mjs, npm run build,
-// Dockerfile); src/stores/postgres/driver.ts loads the copy. Plain JavaScript without dependencies, like prepare.mjs.
+// Writes a corrected copy of the PostgreSQL client, postgres.js 3.4.9, to dist/postgres. The build runs it
+// (prepare.mjs, npm run build, Dockerfile); src/stores/postgres/driver.ts loads the copy. Plain JavaScript without
+// dependencies, like prepare.mjs.
 // Usage: node scripts/correct-postgres.mjs [the folder of the build]
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -12,12 +13,14 @@ const version = '3.4.9';
 /**
  * What is changed, by file: each `original` occurs exactly once. Two faults and one addition:
  *
- * 1. A connection that was lost in the middle of a transaction took its place in the pool with it. The transaction's ROLLBACK was queued on
- *    the closed connection, an exception that nobody caught followed, and the queries that got this connection next never settled.
- * 2. Queries that were queued between the error of a socket and its end, or within a lost transaction, never settled. A reservation that
- *    failed stayed in the queue and swallowed a connection later.
- * 3. `silence_timeout`, in seconds: a connection that owes replies and receives no byte for so long is destroyed, and the idle ones of its
- *    pool with it. `patience(seconds)` of a transaction or a reserved connection replaces the bound while it lasts; 0 is none.
+ * 1. A connection that was lost in the middle of a transaction took its place in the pool with it. The transaction's
+ *    ROLLBACK was queued on the closed connection, an exception that nobody caught followed, and the queries that got
+ *    this connection next never settled.
+ * 2. Queries that were queued between the error of a socket and its end, or within a lost transaction, never settled.
+ *    A reservation that failed stayed in the queue and swallowed a connection later.
+ * 3. `silence_timeout`, in seconds: a connection that owes replies and receives no byte for so long is destroyed, and
+ *    the idle ones of its pool with it. `patience(seconds)` of a transaction or a reserved connection replaces the
+ *    bound while it lasts; 0 is none.
  */
 export const corrections = {
   'connection.js': [

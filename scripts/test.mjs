@@ -13,7 +13,7 @@ const lanes = 4;
 // The longest begin first, lest one of them runs on when the other lanes have nothing left.
 const longest = [
   'chaos/ai-kill', 'chaos/export', 'e2e/ai-providers', 'e2e/degraded-start', 'e2e/live-events', 'e2e/ai-generation', 'e2e/processes', 'e2e/ai-analysis', 'e2e/retention', 'e2e/ai-privacy', 'chaos/webhook-kill', 'e2e/exports', 'e2e/replay', 'e2e/live-limits', 'chaos/stores-in-trouble', 'e2e/ai-findings', 'e2e/webhooks', 'e2e/live', 'e2e/live-processes', 'e2e/ai-limits',
-  'chaos/kill', 'integration/embedded-stores', 'integration/clickhouse-exactness', 'chaos/connections', 'integration/clickhouse-responses', 'integration/report-pdf', 'e2e/ai-long-work', 'e2e/people', 'e2e/ai-bad-input', 'integration/ai-hostile-texts', 'fuzz/api',
+  'chaos/kill', 'chaos/frozen-postgres', 'integration/embedded-stores', 'integration/clickhouse-exactness', 'chaos/connections', 'integration/clickhouse-responses', 'integration/report-pdf', 'e2e/ai-long-work', 'e2e/people', 'e2e/ai-bad-input', 'integration/ai-hostile-texts', 'fuzz/api',
   'e2e/guide-live', 'chaos/outage', 'e2e/main-journey', 'e2e/ai-themes', 'integration/clickhouse-cluster', 'integration/live-socket', 'integration/embedded-clickhouse', 'e2e/left-behind', 'integration/authz-matrix', 'chaos/live', 'chaos/clock',
 ];
 

@@ -4,7 +4,10 @@ const retryStrategy = (times: number) => Math.min(50 * times, 1000);
 const addWithinMs = 2000;
 /** A worker waits for jobs in reads of so many seconds at most (BullMQ shortens them for delayed jobs). */
 export const drainDelay = 5;
-/** Longer than any of a worker's waiting reads (10 s at most): a connection that owes a reply for so long is dead, and is replaced. */
+/**
+ * Longer than any of a worker's waiting reads (10 s at most): a connection that owes a reply for so long is dead, and
+ * is replaced.
+ */
 const workerSilenceMs = 15_000;
 
 /** For adding jobs: whoever adds one must not hang with Redis. */

@@ -2,9 +2,10 @@ import { machineLine, option } from '../../bench/support/machine.ts';
 import { failuresOf, postgresFaults, runPostgresChaos, type PostgresFault } from '../support/postgres-chaos.ts';
 
 /**
- * `npm run chaos:postgres`: submissions at `--rate N` a second (1000) while PostgreSQL is away for `--seconds N` (300). `--fault frozen`: open and
- * new connections carry nothing and are not closed; `open`: the open ones only; `stopped`: they are closed, and new ones are refused. Prints a
- * line a second. Ends with code 1 where a submission was refused or lost, or the response store was more than 15 s behind.
+ * `npm run chaos:postgres`: submissions at `--rate N` a second (1000) while PostgreSQL is away for `--seconds N`
+ * (300). `--fault frozen`: open and new connections carry nothing and are not closed; `open`: the open ones only;
+ * `stopped`: they are closed, and new ones are refused. Prints a line a second. Ends with code 1 where a submission
+ * was refused or lost, or the response store was more than 15 s behind.
  */
 const at = process.argv.indexOf('--fault');
 const fault = (at < 0 ? 'frozen' : process.argv[at + 1]) as PostgresFault;

@@ -15,7 +15,10 @@ const log = createLog('silent');
 const slackMs = 4000;
 const silenceSeconds = 3;
 
-/** Connections that die without a word: what is sent on them is dropped, and nobody is told. New connections are served unless a test says so. */
+/**
+ * Connections that die without a word: what is sent on them is dropped, and nobody is told. New connections are
+ * served unless a test says so.
+ */
 describe('a connection that is silently dead', { concurrency: true }, () => {
   let stores: SharedStores;
   const ends: (() => Promise<unknown>)[] = [];

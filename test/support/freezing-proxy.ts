@@ -4,7 +4,10 @@ import { connect, createServer, type Socket } from 'node:net';
 export interface FreezingProxy {
   /** The given URL with the address of the proxy. */
   url: string;
-  /** From now on open connections carry nothing and are not closed: what is sent is dropped in silence. New ones are served. */
+  /**
+   * From now on open connections carry nothing and are not closed: what is sent is dropped in silence. New ones are
+   * served.
+   */
   freezeOpen(): void;
   /** As `freezeOpen`, and new connections are taken and carry nothing either. */
   freezeAll(): void;

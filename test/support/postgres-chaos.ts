@@ -50,8 +50,9 @@ const storedWithinMs = 60_000;
 const callWithinMs = 30_000;
 
 /**
- * Submits at an even pace to a service whose connections to PostgreSQL fail, and looks every second how far the response store and the
- * analytics route are behind what was acknowledged, and what /health/ready says. In the end every acknowledged id is looked for.
+ * Submits at an even pace to a service whose connections to PostgreSQL fail, and looks every second how far the
+ * response store and the analytics route are behind what was acknowledged, and what /health/ready says. In the end
+ * every acknowledged id is looked for.
  */
 export async function runPostgresChaos({ fault, perSecond, seconds, say = () => undefined }: PostgresChaosOptions): Promise<PostgresChaosReport> {
   const dataDir = temporaryDataDir();

@@ -29,10 +29,10 @@ const replyMarginSeconds = 2;
 const usualSilenceSeconds = statementTimeoutMs / 1000 + replyMarginSeconds;
 
 /**
- * Opens the control plane's pool. Whole numbers of 64 bits arrive as numbers (none of ours passes 2^53).
- * Statements are bounded to 10 s, waiting for a connection to 5 s. A connection that owes a reply and receives no byte for 12 s is given up:
- * its statements fail as CONNECTION_CLOSED, and idle connections are closed with it. The system looks after connections by itself, too
- * (TCP keepalive from 10 s on), which a server or proxy that stands still passes.
+ * Opens the control plane's pool. Whole numbers of 64 bits arrive as numbers (none of ours passes 2^53). Statements
+ * are bounded to 10 s, waiting for a connection to 5 s. A connection that owes a reply and receives no byte for 12 s
+ * is given up: its statements fail as CONNECTION_CLOSED, and idle connections are closed with it. The system looks
+ * after connections by itself, too (TCP keepalive from 10 s on), which a server or proxy that stands still passes.
  */
 export function createPostgres(url: string, { log, poolSize = 10, silenceSeconds = usualSilenceSeconds }: PostgresOptions): Sql {
   return postgres(url, {
@@ -50,8 +50,8 @@ export function createPostgres(url: string, { log, poolSize = 10, silenceSeconds
 }
 
 /**
- * Runs a step against the control plane. While the database is away, or slower than `mostMs`, the caller gets SERVICE_UNAVAILABLE;
- * problems of the table pass through untouched.
+ * Runs a step against the control plane. While the database is away, or slower than `mostMs`, the caller gets
+ * SERVICE_UNAVAILABLE; problems of the table pass through untouched.
  */
 export async function withPostgres<T>(step: () => Promise<T>, mostMs = 6000): Promise<T> {
   try {
@@ -71,7 +71,10 @@ export function boundedTransaction<T>(sql: Sql, mostMs: number, work: (tx: Tx) =
   }) as Promise<T>;
 }
 
-/** Runs a statement, or a transaction, again that the database has undone because others stood in its way and it in theirs. */
+/**
+ * Runs a statement, or a transaction, again that the database has undone because others stood in its way and it in
+ * theirs.
+ */
 export async function pastDeadlocks<T>(step: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1)
     try {
@@ -84,7 +87,10 @@ export async function pastDeadlocks<T>(step: () => Promise<T>): Promise<T> {
 
 const deadlockTries = 3;
 
-/** Runs a step again that a store was away for, after each of these waits: for what was dear to make, and may be stored twice. */
+/**
+ * Runs a step again that a store was away for, after each of these waits: for what was dear to make, and may be
+ * stored twice.
+ */
 export async function pastOutages<T>(step: () => Promise<T>, waitsMs: readonly number[] = [250, 1000, 4000]): Promise<T> {
   for (let tries = 0; ; tries += 1)
     try {

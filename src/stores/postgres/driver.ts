@@ -20,8 +20,9 @@ const load = createRequire(import.meta.url);
 const correctedCopy = fileURLToPath(new URL('../../../postgres/index.js', import.meta.url));
 
 /**
- * The PostgreSQL client, postgres.js, as the build has corrected it (scripts/correct-postgres.mjs): the package's own loses a place of the
- * pool with every connection that breaks in a transaction, and does not notice a connection that is silent.
+ * The PostgreSQL client, postgres.js, as the build has corrected it (scripts/correct-postgres.mjs): the package's own
+ * loses a place of the pool with every connection that breaks in a transaction, and does not notice a connection that
+ * is silent.
  */
 export const postgres = load(correctedCopy) as (url: string, options: Options<Types> & SilenceOptions) => Sql;
 

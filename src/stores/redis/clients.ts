@@ -1,7 +1,10 @@
 import { Redis } from 'ioredis';
 import type { Log } from '../../log.ts';
 
-/** A server that reads its log after a start says itself how long that may take, in whole seconds or minutes: it is asked again sooner. */
+/**
+ * A server that reads its log after a start says itself how long that may take, in whole seconds or minutes: it is
+ * asked again sooner.
+ */
 const maxLoadingRetryTime = 250;
 /** A connection that owes a reply and receives no byte for so long is replaced; commands give up sooner. */
 const socketTimeout = 5000;
