@@ -48,7 +48,9 @@ export async function openStoreGate(storeUrl: string): Promise<StoreGate> {
     if (server) return;
     const opened = createServer(take);
     server = opened;
-    await new Promise<void>((resolve, reject) => opened.once('error', reject).listen({ host: '127.0.0.1', port, exclusive: true }, resolve));
+    await new Promise<void>((resolve, reject) => {
+      opened.once('error', reject).listen({ host: '127.0.0.1', port, exclusive: true }, resolve);
+    });
   };
   const refuse = async (): Promise<void> => {
     const closed = server;

@@ -61,11 +61,15 @@ function readyRoute(deps: HealthRoutesDeps): Route {
 }
 
 const reasons = {
-  DRAINING: 'The service is stopping', INTAKE_UNAVAILABLE: 'The intake cannot be written to', INTAKE_FULL: 'The intake is full for the moment',
+  DRAINING: 'The service is stopping',
+  INTAKE_UNAVAILABLE: 'The intake cannot be written to',
+  INTAKE_FULL: 'The intake is full for the moment',
   CONTROL_PLANE_UNAVAILABLE: 'The control plane was not reached yet',
 } as const;
 
-function reasonAgainst(checks: Readonly<Record<string, Result>>, knowsSurveys: boolean): keyof typeof reasons | undefined {
+type Reason = keyof typeof reasons;
+
+function reasonAgainst(checks: Readonly<Record<string, Result>>, knowsSurveys: boolean): Reason | undefined {
   if (checks['running'] !== 'ok') return 'DRAINING';
   if (checks['intake'] !== 'ok') return 'INTAKE_UNAVAILABLE';
   if (!knowsSurveys) return 'CONTROL_PLANE_UNAVAILABLE';
