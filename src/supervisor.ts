@@ -81,7 +81,7 @@ async function startAll(settings: Settings, log: Log, stopSteps: StopSteps): Pro
   const urls = storeUrls(settings, stores);
   const isInterface = settings.roles.includes('http');
   const isSpread = settings.workers > 1 && isInterface;
-  const port = isInterface ? await freePort(settings.host, settings.port) : settings.port;
+  if (isInterface) await freePort(settings.host, settings.port);
   const roles = isSpread ? settings.roles.filter((role) => role !== 'http') : settings.roles;
   const service = await createService({ settings, urls, roles, log, isPortShared: false, processName: 'main' });
   stopSteps.push(() => service.stop(stopDeadlineMs));
@@ -89,7 +89,7 @@ async function startAll(settings: Settings, log: Log, stopSteps: StopSteps): Pro
   // Whoever finds the service ready can sign in.
   const { isAsked, admin } = await firstAdminNow(service);
   try {
-    const listensOn = isSpread ? await startHttpProcesses({ settings: { ...settings, port }, urls, service, log }, stopSteps) : await service.start();
+    const listensOn = isSpread ? await startHttpProcesses({ settings, urls, service, log }, stopSteps) : await service.start();
     const troubles = service.troubles();
     printBanner(settings, admin, { port: listensOn, troubles });
     if (!isAsked || troubles.length > 0) void becomeComplete(service, { isAsked, log });
@@ -139,7 +139,9 @@ interface Spread {
 async function startHttpProcesses({ settings, urls, service, log }: Spread, stopSteps: StopSteps): Promise<number> {
   // What this process has waited for in vain, none of them waits for as long again.
   const patience = () => (service.troubles().length > 0 ? { [workerPatience]: String(shortPatienceMs) } : {});
-  const common = { [workerUrls]: JSON.stringify(urls), PORT: String(settings.port), DATA_DIR: settings.dataDir };
+  // Looked at once more: while the stores were waited for, somebody may have taken it.
+  const port = await freePort(settings.host, settings.port);
+  const common = { [workerUrls]: JSON.stringify(urls), PORT: String(port), DATA_DIR: settings.dataDir };
   const env = (name: string) => ({ ...common, ...patience(), [workerName]: name });
   const processes = createHttpProcesses({ count: settings.workers, env, ownFigures: service.figures, log });
   stopSteps.push(processes.stop);

@@ -8,7 +8,7 @@ import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { adminClient, createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
-import { openStoreGate, type StoreGate } from '../support/store-gate.ts';
+import { openStoreGate, quietPort, type StoreGate } from '../support/store-gate.ts';
 import { sharedStores } from '../support/stores.ts';
 
 type StoreName = 'PostgreSQL' | 'ClickHouse' | 'Redis';
@@ -78,8 +78,18 @@ interface Scene {
 async function begin(away: readonly StoreName[], fault: Fault, env: Record<string, string> = {}): Promise<Scene> {
   const stores = await ownStores(away, fault);
   const startedAt = performance.now();
-  const service = await startService({ env: { ...stores.env, ...env } });
-  return { stores, service, listenedAfterMs: performance.now() - startedAt };
+  try {
+    const service = await startService({ env: { ...stores.env, PORT: String(await quietPort()), ...env } });
+    return { stores, service, listenedAfterMs: performance.now() - startedAt };
+  } catch (error) {
+    await stores.drop();
+    throw error;
+  }
+}
+
+/** Waits for all of them also when one fails, so that nothing is left that nobody ends. */
+async function allDone(works: readonly Promise<void>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(works)) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
 async function end({ stores, service }: Scene): Promise<void> {
@@ -165,7 +175,7 @@ for (const fault of ['refuses', 'hangs'] as const)
     const sceneOf = (name: StoreName): Scene => scenes.get(name) ?? assert.fail(`no service without ${name} came up`);
     before(async () => {
       const env = (name: StoreName) => (name === 'PostgreSQL' ? { ADMIN_PASSWORD: '' } : undefined);
-      await Promise.all(names.map(async (name) => void scenes.set(name, await begin([name], fault, env(name)))));
+      await allDone(names.map(async (name) => void scenes.set(name, await begin([name], fault, env(name)))));
     });
     after(async () => void (await Promise.all([...scenes.values()].map(end))));
 
@@ -248,22 +258,28 @@ describe('a service without any store', () => {
   };
 
   it('listens, and ends within its deadline when it is told to', async () => {
-    const scenes = await Promise.all([begin(all, 'refuses'), begin(all, 'hangs', { WORKERS: '2' })]);
-    await Promise.all(scenes.map(async (scene) => {
-      assert.equal((await health(scene.service, 'live')).status, 200);
-      const { status, body } = await health(scene.service, 'ready');
-      assert.deepEqual([status, body.details.degraded], [503, ['responses', 'controlPlane', 'jobs']]);
-      assertUnavailable(await stranger(scene.service).submit(randomUUID(), { answers: [] }), 'a submission');
-      await endsInTime(scene);
-    }));
+    const look = async (scene: Scene): Promise<void> => {
+      try {
+        assert.equal((await health(scene.service, 'live')).status, 200);
+        const { status, body } = await health(scene.service, 'ready');
+        assert.deepEqual([status, body.details.degraded], [503, ['responses', 'controlPlane', 'jobs']]);
+        assertUnavailable(await stranger(scene.service).submit(randomUUID(), { answers: [] }), 'a submission');
+      } finally {
+        await endsInTime(scene);
+      }
+    };
+    await allDone([begin(all, 'refuses').then(look), begin(all, 'hangs', { WORKERS: '2' }).then(look)]);
   });
 
   it('ends within its deadline also when they hang since it was whole', async () => {
     const scene = await begin(all, 'none');
-    const admin = await adminClient(scene.service);
-    const { id } = await admin.create('/surveys', { title: 'Last', status: 'ACTIVE' });
-    assert.equal((await admin.submit(id, { answers: [] })).status, 201);
-    await scene.stores.all('hang');
-    await endsInTime(scene);
+    try {
+      const admin = await adminClient(scene.service);
+      const { id } = await admin.create('/surveys', { title: 'Last', status: 'ACTIVE' });
+      assert.equal((await admin.submit(id, { answers: [] })).status, 201);
+      await scene.stores.all('hang');
+    } finally {
+      await endsInTime(scene);
+    }
   });
 });
