@@ -32,7 +32,7 @@ export interface ServiceOptions {
 }
 
 export interface Service {
-  /** Waits for the first answers of the stores, for so long as its patience lasts; rejects when one of them refuses to be used. */
+  /** Waits for the first answers of the stores while its patience lasts; rejects when one refuses to be used. */
   meetStores(patience?: Patience): Promise<void>;
   /** What keeps stores from being used that are not reached yet, in words for the operator. */
   troubles(): string[];
@@ -59,8 +59,8 @@ const leastStepMs = 500;
 const hearWithinMs = 2000;
 
 /**
- * Puts one process of the service together from its roles: stores → actors → pipelines → http. It waits for no store: each part begins when
- * the stores that it needs are reached, and calls that need a store which is not are refused.
+ * Puts one process of the service together from its roles: stores → actors → pipelines → http. It waits for no store:
+ * each part begins when the stores that it needs are reached, and calls that need a store which is not are refused.
  */
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, urls, roles, log } = options;
@@ -84,7 +84,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     meetStores: async (patience) => {
       await firstAnswers(contacts.all, patience);
       // One that comes later ends nothing: what can be served is served.
-      for (const { name, refused } of contacts.all) void refused.then((error) => log.error({ err: error, store: name }, 'a store refuses to be used'));
+      for (const { name: store, refused } of contacts.all)
+        void refused.then((error) => log.error({ err: error, store }, 'a store refuses to be used'));
       if (contacts.jobs.isReached) await within(hearWithinMs, hearing);
     },
     troubles: () => contacts.all.filter(({ isReached }) => !isReached).map((contact) => contact.trouble()),

@@ -10,9 +10,11 @@ import { StartError, startEmbeddedStores, type EmbeddedStores } from './stores/e
 import { isAbsence } from './stores/first-contact.ts';
 
 /** The environment of an HTTP process, beside the settings. */
-const [workerUrls, workerName, workerPatience] = ['SURVEY_WORKER_URLS', 'SURVEY_WORKER_NAME', 'SURVEY_WORKER_PATIENCE_MS'];
+const [workerUrls, workerName] = ['SURVEY_WORKER_URLS', 'SURVEY_WORKER_NAME'];
+const workerPatience = 'SURVEY_WORKER_PATIENCE_MS';
 /** For the first answers of stores of which one is known to be away. */
 const shortPatienceMs = 2000;
+const untilThere = 'What is missing is tried again until it is there.';
 /** From one question for the first ADMIN to the next, while the control plane is away again. */
 const askAgainMs = 1000;
 const stopDeadlineMs = 10_000;
@@ -79,7 +81,7 @@ async function startAll(settings: Settings, log: Log, stopSteps: StopSteps): Pro
   const urls = storeUrls(settings, stores);
   const isInterface = settings.roles.includes('http');
   const isSpread = settings.workers > 1 && isInterface;
-  const port = isInterface ? await freePort(settings.host, settings.port) : settings.port;
+  if (isInterface) await freePort(settings.host, settings.port);
   const roles = isSpread ? settings.roles.filter((role) => role !== 'http') : settings.roles;
   const service = await createService({ settings, urls, roles, log, isPortShared: false, processName: 'main' });
   stopSteps.push(() => service.stop(stopDeadlineMs));
@@ -87,7 +89,7 @@ async function startAll(settings: Settings, log: Log, stopSteps: StopSteps): Pro
   // Whoever finds the service ready can sign in.
   const { isAsked, admin } = await firstAdminNow(service);
   try {
-    const listensOn = isSpread ? await startHttpProcesses({ settings: { ...settings, port }, urls, service, log }, stopSteps) : await service.start();
+    const listensOn = isSpread ? await startHttpProcesses({ settings, urls, service, log }, stopSteps) : await service.start();
     const troubles = service.troubles();
     printBanner(settings, admin, { port: listensOn, troubles });
     if (!isAsked || troubles.length > 0) void becomeComplete(service, { isAsked, log });
@@ -137,7 +139,10 @@ interface Spread {
 async function startHttpProcesses({ settings, urls, service, log }: Spread, stopSteps: StopSteps): Promise<number> {
   // What this process has waited for in vain, none of them waits for as long again.
   const patience = () => (service.troubles().length > 0 ? { [workerPatience]: String(shortPatienceMs) } : {});
-  const env = (name: string) => ({ [workerUrls]: JSON.stringify(urls), [workerName]: name, ...patience(), PORT: String(settings.port), DATA_DIR: settings.dataDir });
+  // Looked at once more: while the stores were waited for, somebody may have taken it.
+  const port = await freePort(settings.host, settings.port);
+  const common = { [workerUrls]: JSON.stringify(urls), PORT: String(port), DATA_DIR: settings.dataDir };
+  const env = (name: string) => ({ ...common, ...patience(), [workerName]: name });
   const processes = createHttpProcesses({ count: settings.workers, env, ownFigures: service.figures, log });
   stopSteps.push(processes.stop);
   return processes.start();
@@ -169,13 +174,18 @@ function storeUrls(settings: Settings, stores: EmbeddedStores): StoreUrls {
   };
 }
 
-function printBanner(settings: Settings, admin: FirstAdmin, { port, troubles }: { port: number | undefined; troubles: readonly string[] }): void {
+interface Start {
+  port: number | undefined;
+  troubles: readonly string[];
+}
+
+function printBanner(settings: Settings, admin: FirstAdmin, { port, troubles }: Start): void {
   const shown = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const address = settings.publicUrl?.replace(/\/$/, '') ?? `http://${shown}:${port}`;
   const isInterface = settings.roles.includes('http');
   const roles = isInterface ? '' : `: ${settings.roles.join(', ')}`;
   const lines = [
-    ...(troubles.length === 0 ? [`Survey service is ready${roles}.`] : [`Survey service runs DEGRADED${roles}: ${troubles.join('; ')}. What is missing is tried again until it is there.`]),
+    troubles.length === 0 ? `Survey service is ready${roles}.` : `Survey service runs DEGRADED${roles}: ${troubles.join('; ')}. ${untilThere}`,
     ...(isInterface ? [`  base address  ${address}/api/v1`, `  console       ${address}/docs`] : []),
     ...(!isInterface && port !== undefined ? [`  figures       http://${shown}:${port}/metrics`] : []),
     `  data          ${settings.dataDir}`,

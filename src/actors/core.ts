@@ -59,7 +59,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   return {
     actors, submit, now, reading, uploads, erasing, whileAway,
     currentSurvey: createCurrentSurvey({ actors, surveys, intake, whileAway }),
-    /** Hears of changes that other processes make. Resolves when they can be heard; those of before may have been missed. */
+    /** Hears of changes that other processes make, once this has resolved; those of before may have been missed. */
     listen: async (): Promise<void> => {
       messages.onGap(actors.doubt);
       await messages.subscribe(surveyChannel, ({ surveyId, revision }) => {

@@ -19,7 +19,7 @@ export interface RootRoutesDeps {
 export function createRootRoutes({ stores, authenticate, limits, isDraining, figuresOfAll }: RootRoutesDeps): DescribedRoute[] {
   return [
     ...healthRoutes({
-      isDraining, knowsSurveys: () => stores.contacts.postgres.isReached, pressure: stores.pressure.refusal,
+      isDraining, pressure: stores.pressure.refusal,
       writeToIntake: () => stores.intakeRedis.set('{health}:probe', '1', 'EX', 60),
       others: { responses: async () => assert(await stores.clickhouse.ping()), controlPlane: () => stores.sql`SELECT 1`, jobs: () => stores.sharedRedis.ping() },
     }),

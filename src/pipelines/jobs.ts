@@ -26,7 +26,10 @@ import { startSchedule, type ScheduledTask } from './schedule.ts';
 import { createSurveyDeletion } from './survey-deletion.ts';
 import { createHint, startWebhooks, webhookHandlers } from './webhooks.ts';
 
-/** Starts what runs behind the interface in this process: ingest and jobs, as its roles say; each as soon as the stores that it needs are reached. */
+/**
+ * Starts what runs behind the interface in this process: ingest and jobs, as its roles say; each as soon as the stores
+ * that it needs are reached.
+ */
 export function startJobs(options: JobsOptions) {
   const stops: (() => Promise<void>)[] = [];
   const { stores, core, workers, log } = options;
@@ -40,13 +43,16 @@ export function startJobs(options: JobsOptions) {
   };
   // Storing needs no control plane; what is stored is handed on when that is there.
   if (options.roles.includes('ingest')) stops.push(startWhen([contacts.intake, contacts.clickhouse], ingest));
-  if (options.roles.includes('jobs')) stops.push(startWhen([contacts.postgres, contacts.intake, contacts.jobs], () => together(startRelay(options, fanOut))));
+  const relay = () => together(startRelay(options, fanOut));
+  if (options.roles.includes('jobs')) stops.push(startWhen([contacts.postgres, contacts.intake, contacts.jobs], relay));
   return {
     stop: together(stops),
   };
 }
 
-const together = (stops: readonly (() => Promise<void>)[]) => async (): Promise<void> => void (await Promise.all(stops.map((stop) => stop())));
+const together = (stops: readonly (() => Promise<void>)[]) => async (): Promise<void> => {
+  await Promise.all(stops.map((stop) => stop()));
+};
 
 function startIngest({ stores, core, metrics, log, name }: JobsOptions, fanOut: FanOut): () => Promise<void> {
   const news = createBatchNews({ actors: core.actors, surveys: stores.surveys, intake: stores.intake, log });
@@ -84,10 +90,12 @@ function startRelay(options: JobsOptions, fanOut: FanOut): (() => Promise<void>)
   const stopReading = startWhen([stores.contacts.clickhouse], () => {
     exportJobs.start();
     const ai = startAi(options);
-    const reading = startSchedule([...readingTasks(options, stopping.signal), ...exportTasks(exportJobs), ...ai.tasks], log);
+    const later = [...readingTasks(options, stopping.signal), ...exportTasks(exportJobs), ...ai.tasks];
+    const reading = startSchedule(later, log);
     return together([reading.stop, ai.stop]);
   });
-  return [() => outbox.stop(), () => (stopping.abort(), schedule.stop()), stopReading, () => exportJobs.stop(), () => webhooks.stop()];
+  const stopTasks = () => (stopping.abort(), schedule.stop());
+  return [() => outbox.stop(), stopTasks, stopReading, () => exportJobs.stop(), () => webhooks.stop()];
 }
 
 function createExports({ stores, core, urls, settings, log, metrics }: JobsOptions): ExportJobs {

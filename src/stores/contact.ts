@@ -40,7 +40,10 @@ export interface Contact {
   readonly isPreparing: boolean;
   /** Resolves when the store can be used; never rejects. */
   readonly reached: Promise<void>;
-  /** Resolves with the first refusal: a password, a version, a configuration that no retry can mend. Who hears of it tells the operator. */
+  /**
+   * Resolves with the first refusal: a password, a version, a configuration that no retry can mend. Who hears of it
+   * tells the operator.
+   */
   readonly refused: Promise<unknown>;
   /** What keeps the store from being used, for the operator. */
   trouble(): string;
@@ -65,7 +68,8 @@ export class NoAnswer extends Error {
 
 /** Tries to reach a store, from now on and in the background, until it is reached or the contact is stopped. */
 export function createContact(options: ContactOptions): Contact {
-  const { name, place, part, meet, isAbsence, wordsFor, log, attemptMs = usualAttemptMs, retryMs = usualRetryMs, refusedRetryMs = usualRefusedRetryMs } = options;
+  const { name, place, part, meet, isAbsence, wordsFor, log } = options;
+  const { attemptMs = usualAttemptMs, retryMs = usualRetryMs, refusedRetryMs = usualRefusedRetryMs } = options;
   let [isReached, isPreparing, isRefused, isStopped] = [false, false, false, false];
   let reason = 'no answer yet';
   let giveUp: () => void = () => undefined;
@@ -102,7 +106,8 @@ export function createContact(options: ContactOptions): Contact {
     isRefused = !isAbsence(error);
     if (isRefused) tellRefused(error);
     if (isNew && !isRefused) log.warn({ err: error, store: name }, 'a store is not reached yet');
-    else if (isNew && wasRefused) log.error({ err: error, store: name }, 'a store refuses to be used for another reason');
+    const isOther = isNew && isRefused && wasRefused;
+    if (isOther) log.error({ err: error, store: name }, 'a store refuses to be used for another reason');
   };
 
   const pause = (ms: number): Promise<void> =>
@@ -141,7 +146,10 @@ export function createContact(options: ContactOptions): Contact {
     get isPreparing() {
       return isPreparing;
     },
-    trouble: () => (isPreparing ? `${name} is being brought up to date (${place})` : `${name} cannot be ${isRefused ? 'used' : 'reached'} (${place}: ${reason})`),
+    trouble: () =>
+      isPreparing
+        ? `${name} is being brought up to date (${place})`
+        : `${name} cannot be ${isRefused ? 'used' : 'reached'} (${place}: ${reason})`,
     require: () => {
       if (!isReached) throw unavailable(`${part} cannot be reached`);
     },
@@ -176,11 +184,15 @@ export async function firstAnswers(contacts: readonly Contact[], patience: Patie
     look();
   });
   const refused = Promise.race(contacts.map((contact) => contact.refused)).then((error) => Promise.reject(error));
-  await Promise.race([Promise.all(contacts.map(({ reached }) => reached)), refused, patienceEnds]).finally(() => clearTimeout(timer));
+  const allReached = Promise.all(contacts.map(({ reached }) => reached));
+  await Promise.race([allReached, refused, patienceEnds]).finally(() => clearTimeout(timer));
 }
 
 /** Starts something when all these stores are reached. Gives its stop, which waits for nothing that never began. */
-export function startWhen(contacts: readonly Pick<Contact, 'reached'>[], start: () => () => Promise<void>): () => Promise<void> {
+export function startWhen(
+  contacts: readonly Pick<Contact, 'reached'>[],
+  start: () => () => Promise<void>,
+): () => Promise<void> {
   let isStopped = false;
   let stop: () => Promise<void> = async () => undefined;
   void Promise.all(contacts.map(({ reached }) => reached)).then(() => {

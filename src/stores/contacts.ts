@@ -39,12 +39,15 @@ export interface Contacts {
 const stillThereMs = 5000;
 
 /** Begins the first contact of this process with each of its stores. */
-export function beginContacts({ urls, settings, placement, log, clickhouse, openIntake, openJobs }: ContactsOptions): Contacts {
+export function beginContacts(options: ContactsOptions): Contacts {
+  const { urls, settings, placement, log, clickhouse, openIntake, openJobs } = options;
   let isFormerKnown = (): boolean => true;
-  const contact = (words: Pick<ContactOptions, 'name' | 'part'>, setting: string, at: readonly string[], meet: ContactOptions['meet']): Contact =>
-    createContact({ ...words, place: `${setting} ${at.map(placeOf).join(', ')}`, meet, isAbsence, wordsFor, log });
+  const contact = (words: Words, at: readonly string[], meet: ContactOptions['meet']): Contact => {
+    const place = `${words.setting} ${at.map(placeOf).join(', ')}`;
+    return createContact({ ...words, place, meet, isAbsence, wordsFor, log });
+  };
 
-  const intake = contact({ name: 'Redis', part: 'The intake' }, 'REDIS_URL', [urls.redis], ({ signal }) =>
+  const intake = contact({ name: 'Redis', part: 'The intake', setting: 'REDIS_URL' }, [urls.redis], ({ signal }) =>
     asking(urls.redis, log, signal, async (redis) => {
       await firstContact.redis(redis, 'REDIS_URL', urls.redis);
       isFormerKnown = await whileFormerKeysLast(redis);
@@ -52,25 +55,32 @@ export function beginContacts({ urls, settings, placement, log, clickhouse, open
       await Promise.all(openIntake.map((open) => open()));
     }),
   );
-  const jobs = contact({ name: 'Redis for jobs', part: 'The store of jobs' }, 'REDIS_JOBS_URL', [urls.redisJobs], ({ signal }) =>
+  const jobsWords = { name: 'Redis for jobs', part: 'The store of jobs', setting: 'REDIS_JOBS_URL' };
+  const jobs = contact(jobsWords, [urls.redisJobs], ({ signal }) =>
     asking(urls.redisJobs, log, signal, async (redis) => {
       await firstContact.redis(redis, 'REDIS_JOBS_URL', urls.redisJobs);
       await checkJobs(redis, log);
       await Promise.all(openJobs.map((open) => open()));
     }),
   );
-  const postgres = contact({ name: 'PostgreSQL', part: 'The control plane' }, 'DATABASE_URL', [urls.postgres], (attempt) => meetPostgres(urls.postgres, log, attempt));
-  const servers = contact({ name: 'ClickHouse', part: 'The response store' }, 'CLICKHOUSE_URL', urls.clickhouse, async ({ answered }) => {
+  const postgresWords = { name: 'PostgreSQL', part: 'The control plane', setting: 'DATABASE_URL' };
+  const postgres = contact(postgresWords, [urls.postgres], (attempt) => meetPostgres(urls.postgres, log, attempt));
+  const clickhouseWords = { name: 'ClickHouse', part: 'The response store', setting: 'CLICKHOUSE_URL' };
+  const responses = contact(clickhouseWords, urls.clickhouse, async ({ answered }) => {
     await firstContact.clickhouse(clickhouse, urls.clickhouse);
     answered();
     await migrateClickHouse(clickhouse, placement);
   });
-  const all = [intake, jobs, postgres, servers];
-  return { intake, jobs, postgres, clickhouse: servers, all, isFormerKnown: () => isFormerKnown(), stop: () => all.forEach((one) => one.stop()) };
+  const all = [intake, jobs, postgres, responses];
+  const stop = (): void => all.forEach((one) => one.stop());
+  return { intake, jobs, postgres, clickhouse: responses, all, isFormerKnown: () => isFormerKnown(), stop };
 }
 
+type Words = Pick<ContactOptions, 'name' | 'part'> & { setting: string };
+type Step = (redis: Redis) => Promise<void>;
+
 /** Over a connection of the attempt's own, so that a server that fails its checks gets no other call. */
-async function asking(url: string, log: Log, signal: AbortSignal, step: (redis: Redis) => Promise<void>): Promise<void> {
+async function asking(url: string, log: Log, signal: AbortSignal, step: Step): Promise<void> {
   const redis = createSharedRedis(url, log);
   signal.addEventListener('abort', () => redis.disconnect());
   await step(redis);

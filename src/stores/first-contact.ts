@@ -22,21 +22,29 @@ export const firstContact = {
   },
   postgres: (sql: Sql, url: string): Promise<void> => named('DATABASE_URL', [url], sql`SELECT 1`),
   clickhouse: (clickhouse: Pick<ClickHouse, 'select'>, urls: readonly string[]): Promise<void> =>
-    named('CLICKHOUSE_URL', urls, clickhouse.select<[string]>('SELECT version()').then(([row]) => refuseOld(row?.[0] ?? ''))),
+    named(
+      'CLICKHOUSE_URL', urls, clickhouse.select<[string]>('SELECT version()').then(([row]) => refuseOld(row?.[0] ?? '')),
+    ),
 };
 
 /** What a server that is there says by its certificate, or in another protocol than the setting's. */
-const strangerCode = /^(?:CERT_|ERR_TLS_|ERR_SSL_|EPROTO$|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|HOSTNAME_MISMATCH$|HPE_)/;
-const networkCodes = new Set(['EAI_AGAIN', 'EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ECONNABORTED', 'EADDRNOTAVAIL']);
+const strangerCode =
+  /^(?:CERT_|ERR_TLS_|ERR_SSL_|EPROTO$|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|HOSTNAME_MISMATCH$|HPE_)/;
+const networkCodes = new Set([
+  'EAI_AGAIN', 'EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ECONNABORTED', 'EADDRNOTAVAIL',
+]);
 
-/** Whether a first contact failed because the store is away, cannot be found or answers nothing; otherwise it is there and refuses, or its settings are wrong. */
+/**
+ * Whether a first contact failed because the store is away, cannot be found or answers nothing; otherwise it is there and
+ * refuses, or its settings are wrong.
+ */
 export function isAbsence(error: unknown): boolean {
   const reasons = reasonsOf(error);
   if (reasons.some((reason) => reason instanceof SettingsError || strangerCode.test(codeOf(reason)))) return false;
   return reasons.some(
     (reason) =>
-      reason instanceof NoAnswer || isPostgresAway(reason) || isRedisAway(reason) || networkCodes.has(codeOf(reason)) ||
-      (reason instanceof Problem && reason.code === 'SERVICE_UNAVAILABLE'),
+      reason instanceof NoAnswer || isPostgresAway(reason) || isRedisAway(reason) ||
+      networkCodes.has(codeOf(reason)) || (reason instanceof Problem && reason.code === 'SERVICE_UNAVAILABLE'),
   );
 }
 
@@ -45,7 +53,8 @@ export function wordsFor(error: unknown): string {
   return reasonFor(error instanceof StartError ? (error.cause ?? error) : error).replace(/\s*\n\s*/g, ' ');
 }
 
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '');
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
 /** An error with all that caused it. Of a name with several addresses each has a reason of its own. */
 function reasonsOf(error: unknown): unknown[] {

@@ -3,7 +3,10 @@ import type { ClickHouse } from './clickhouse/client.ts';
 import type { Contact } from './contact.ts';
 import type { Sql } from './postgres/client.ts';
 
-/** Stores that refuse every call with SERVICE_UNAVAILABLE until they are reached: before that their schema may be missing, or their checks may fail. */
+/*
+ * Stores that refuse every call with SERVICE_UNAVAILABLE until they are reached: before that their schema may be
+ * missing, or their checks may fail.
+ */
 
 interface RunQuery {
   handler(query: RunQuery): unknown;
@@ -28,13 +31,15 @@ export function sqlUntilReached(sql: Sql, contact: Contact): Sql {
       const value: unknown = Reflect.get(target, property);
       if (contact.isReached || typeof value !== 'function') return value;
       const call = value as (...args: unknown[]) => unknown;
-      if (property === 'begin' || property === 'reserve') return async (...args: unknown[]) => (contact.require(), call(...args));
-      return property === 'unsafe' ? (...args: unknown[]) => heldBack(call(...args)) : value;
+      if (property === 'unsafe') return (...args: unknown[]) => heldBack(call(...args));
+      const isConnecting = property === 'begin' || property === 'reserve';
+      return isConnecting ? async (...args: unknown[]) => (contact.require(), call(...args)) : value;
     },
   });
 }
 
-const isQuery = (value: unknown): value is RunQuery => value instanceof Promise && 'handler' in value && 'reject' in value;
+const isQuery = (value: unknown): value is RunQuery =>
+  value instanceof Promise && 'handler' in value && 'reject' in value;
 
 function refusalOf(contact: Contact): unknown {
   try {
@@ -58,8 +63,8 @@ export function clickhouseUntilReached(clickhouse: ClickHouse, contact: Contact)
 }
 
 /**
- * Holds a connection back that would otherwise open itself with the first command: until it is opened, commands fail as without a server,
- * or wait where the connection lets them. The function opens it and resolves when it can be used.
+ * Holds a connection back that would otherwise open itself with the first command: until it is opened, commands fail as
+ * without a server. The function opens it and resolves when it can be used.
  */
 export function openedLater(redis: Redis): () => Promise<void> {
   const connect = redis.connect.bind(redis);
@@ -69,6 +74,7 @@ export function openedLater(redis: Redis): () => Promise<void> {
     isOpen = true;
     if (redis.status === 'ready') return;
     // One that was opened before goes on trying by itself.
-    await (redis.status === 'wait' ? connect() : new Promise<void>((resolve) => void redis.once('ready', () => resolve())));
+    if (redis.status === 'wait') await connect();
+    else await new Promise<void>((resolve) => void redis.once('ready', () => resolve()));
   };
 }

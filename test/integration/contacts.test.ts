@@ -13,13 +13,18 @@ import { freshDatabase } from '../support/people-server.ts';
 import { openStoreGate, type StoreGate } from '../support/store-gate.ts';
 import { sharedStores } from '../support/stores.ts';
 
-const isUnavailable = (error: unknown) => error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds === 2;
+const isUnavailable = (error: unknown) =>
+  error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds === 2;
 
 async function openWith(urls: { redis?: string; postgres?: string; clickhouse?: string }): Promise<Stores> {
   const { redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl } = await sharedStores();
   return openStores({
-    urls: { redis: urls.redis ?? redisUrl, redisJobs: redisJobsUrl, postgres: urls.postgres ?? databaseUrl, clickhouse: [urls.clickhouse ?? clickhouseUrl] },
-    settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir: temporaryDataDir() }, log: createLog('silent'), metrics: createMetrics(),
+    urls: {
+      redis: urls.redis ?? redisUrl, redisJobs: redisJobsUrl,
+      postgres: urls.postgres ?? databaseUrl, clickhouse: [urls.clickhouse ?? clickhouseUrl],
+    },
+    settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir: temporaryDataDir() },
+    log: createLog('silent'), metrics: createMetrics(),
   });
 }
 
@@ -30,7 +35,9 @@ describe('stores that are not reached yet', () => {
   before(async () => {
     database = await freshDatabase();
     const { redisUrl, clickhouseUrl } = await sharedStores();
-    gates = { redis: await openStoreGate(redisUrl), postgres: await openStoreGate(database.url), clickhouse: await openStoreGate(clickhouseUrl) };
+    const [redis, postgres, clickhouse] = await Promise.all([redisUrl, database.url, clickhouseUrl].map(openStoreGate));
+    assert.ok(redis && postgres && clickhouse);
+    gates = { redis, postgres, clickhouse };
     stores = await openWith({ redis: gates.redis.url, postgres: gates.postgres.url, clickhouse: gates.clickhouse.url });
   });
   after(async () => {
@@ -42,9 +49,11 @@ describe('stores that are not reached yet', () => {
   it('refuse every call as in an outage', async () => {
     const { sql, clickhouse, surveys, streamRedis, intakeRedis } = stores;
     const calls: (() => Promise<unknown>)[] = [
-      async () => sql`SELECT 1`, async () => sql`SELECT 1`.values(), async () => sql.begin(async (tx) => tx`SELECT 1`), async () => sql.unsafe('SELECT 1'), async () => sql.reserve(),
+      async () => sql`SELECT 1`, async () => sql`SELECT 1`.values(), async () => sql.unsafe('SELECT 1'),
+      async () => sql.begin(async (tx) => tx`SELECT 1`), async () => sql.reserve(),
       async () => surveys.load('01900000-0000-7000-8000-000000000001'),
-      async () => clickhouse.select('SELECT 1'), async () => clickhouse.bytes('SELECT 1', 'CSV'), async () => clickhouse.command('SELECT 1'), async () => clickhouse.insert('INSERT', []),
+      async () => clickhouse.select('SELECT 1'), async () => clickhouse.bytes('SELECT 1', 'CSV'),
+      async () => clickhouse.command('SELECT 1'), async () => clickhouse.insert('INSERT', []),
     ];
     for (const call of calls) await assert.rejects(call, isUnavailable, String(call));
     await assert.rejects(intakeRedis.ping(), isRedisAway);

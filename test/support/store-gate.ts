@@ -1,4 +1,4 @@
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 
 export interface StoreGate {
   /** The store's URL with the gate's address instead of its own. */
@@ -15,7 +15,7 @@ export interface StoreGate {
 /** An address of loopback in front of a store, at which the store can be away. It begins by refusing connections. */
 export async function openStoreGate(storeUrl: string): Promise<StoreGate> {
   const target = new URL(storeUrl);
-  const port = await freePort();
+  const port = await quietPort();
   const sockets = new Set<Socket>();
   const freezes = new Set<() => void>();
   let server: Server | undefined;
@@ -48,7 +48,9 @@ export async function openStoreGate(storeUrl: string): Promise<StoreGate> {
     if (server) return;
     const opened = createServer(take);
     server = opened;
-    await new Promise<void>((resolve, reject) => opened.once('error', reject).listen({ host: '127.0.0.1', port, exclusive: true }, resolve));
+    await new Promise<void>((resolve, reject) => {
+      opened.once('error', reject).listen({ host: '127.0.0.1', port, exclusive: true }, resolve);
+    });
   };
   const refuse = async (): Promise<void> => {
     const closed = server;
@@ -75,10 +77,17 @@ export async function openStoreGate(storeUrl: string): Promise<StoreGate> {
   };
 }
 
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise<void>((resolve) => probe.close(() => resolve()));
-  return port;
+/** A free port that the system gives nobody by itself: one that is bound later may be taken meanwhile otherwise. */
+export async function quietPort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const probe = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      probe.once('error', () => resolve(false));
+      probe.listen({ host: '127.0.0.1', port, exclusive: true }, () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise<void>((resolve) => probe.close(() => resolve()));
+    return port;
+  }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Problem, unavailable } from '../../src/errors.ts';
+import { Problem } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
 import { createContact, firstAnswers, NoAnswer, startWhen, type Attempt, type ContactOptions } from '../../src/stores/contact.ts';
 
@@ -12,7 +12,9 @@ const never = () => new Promise<void>(() => undefined);
 
 function contactOf(meet: ContactOptions['meet'], options: Partial<ContactOptions> = {}) {
   const wordsFor = (error: unknown) => (error as Error).message;
-  return createContact({ name: 'Store', place: 'STORE_URL 127.0.0.1:1', part: 'The store', meet, isAbsence, wordsFor, log, attemptMs: 20, retryMs: 1, refusedRetryMs: 1, ...options });
+  const words = { name: 'Store', place: 'STORE_URL 127.0.0.1:1', part: 'The store', wordsFor };
+  const times = { attemptMs: 20, retryMs: 1, refusedRetryMs: 1 };
+  return createContact({ ...words, ...times, meet, isAbsence, log, ...options });
 }
 
 /** Attempts that end as they are told, one after the other; the last outcome stays. */
@@ -25,7 +27,8 @@ const attempts = (...outcomes: (Error | 'reached')[]) => {
   };
 };
 
-const isRefusal = (error: unknown) => error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds !== undefined;
+const isRefusal = (error: unknown) =>
+  error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds !== undefined;
 
 describe('the first contact with a store', () => {
   it('is tried again until it comes about; until then what needs the store is refused', async () => {
@@ -55,7 +58,8 @@ describe('the first contact with a store', () => {
       return new Promise<void>((resolve) => (end = resolve));
     });
     // Longer than an attempt may wait for an answer.
-    await assert.rejects(Promise.race([contact.reached, new Promise((_, reject) => setTimeout(() => reject(new Away()), 60))]), Away);
+    const longer = new Promise((_, reject) => setTimeout(() => reject(new Away()), 60));
+    await assert.rejects(Promise.race([contact.reached, longer]), Away);
     assert.deepEqual([contact.isPreparing, contact.isReached], [true, false]);
     assert.match(contact.trouble(), /^Store is being brought up to date/);
     end();
@@ -138,14 +142,5 @@ describe('what waits for stores', () => {
     await stop();
     reach();
     await new Promise((resolve) => setImmediate(resolve));
-  });
-});
-
-describe('a refusal until then', () => {
-  it('is the one that an outage has', () => {
-    const { code, retryAfterSeconds } = unavailable('The store cannot be reached');
-    const contact = contactOf(never);
-    assert.throws(() => contact.require(), (error) => error instanceof Problem && error.code === code && error.retryAfterSeconds === retryAfterSeconds);
-    contact.stop();
   });
 });

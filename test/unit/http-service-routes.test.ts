@@ -76,10 +76,9 @@ describe('the reference page', () => {
 });
 
 describe('health', () => {
-  const state = { isMet: true, draining: false, full: false, nowMs: 0, writes: 0, intake: async (): Promise<unknown> => 'OK', clickhouse: async (): Promise<unknown> => 'Ok.' };
+  const state = { draining: false, full: false, nowMs: 0, writes: 0, intake: async (): Promise<unknown> => 'OK', clickhouse: async (): Promise<unknown> => 'Ok.' };
   const deps: HealthRoutesDeps = {
     isDraining: () => state.draining,
-    knowsSurveys: () => state.isMet,
     pressure: () => (state.full ? unavailable('The intake is full for the moment') : undefined),
     writeToIntake: () => {
       state.writes += 1;

@@ -93,7 +93,7 @@ describe('a clock that is set', () => {
   it('an hour back does not freeze what readiness was found to be', async () => {
     mock.timers.enable({ apis: ['Date'], now: 2 * hourMs });
     let writes = 0;
-    const server = await startLoopback({ root: healthRoutes({ isDraining: () => false, knowsSurveys: () => true, pressure: () => undefined, writeToIntake: async () => (writes += 1), others: {} }) });
+    const server = await startLoopback({ root: healthRoutes({ isDraining: () => false, pressure: () => undefined, writeToIntake: async () => (writes += 1), others: {} }) });
     try {
       await fetch(`${server.origin}/health/ready`);
       mock.timers.setTime(hourMs);

@@ -7,8 +7,6 @@ import { healthSchema } from '../schemas/common.ts';
 export interface HealthRoutesDeps {
   /** Set from the moment that the service begins to stop. */
   isDraining(): boolean;
-  /** Whether the process has met the control plane since its start, without which it knows no survey. */
-  knowsSurveys(): boolean;
   /** The refusal that a submission would get because the intake is too full. */
   pressure(): Problem | undefined;
   /** Writes to the intake and settles when the write is on disk. */
@@ -46,14 +44,14 @@ function readyRoute(deps: HealthRoutesDeps): Route {
   return route({
     method: 'GET', path: '/health/ready', tag: 'Service', summary: 'Whether submissions are taken',
     description:
-      `Ready means that the intake has a submission on disk within ${patienceMs} ms and has room, that the process has met the control plane since its start, and that the service is not stopping. What can be missing meanwhile (the response store, the control plane, AI) is named in ` +
+      `Ready means that the intake has a submission on disk within ${patienceMs} ms and has room, and that the service is not stopping. What can be missing meanwhile (the response store, the control plane, AI) is named in ` +
       '`degraded`. Otherwise 503 SERVICE_UNAVAILABLE with the same fields in `details`. The stores are asked at most twice a second.',
     access: { kind: 'public' }, limit: 'none', bearsAnyQuery: true, reply: healthSchema, replyStatus: 200,
     handle: async () => {
       const found = await look();
       const checks = { ...found, running: deps.isDraining() ? 'failed' : 'ok', room: deps.pressure() ? 'failed' : 'ok' } as const;
       const degraded = Object.keys(deps.others).filter((name) => found[name] !== 'ok');
-      const reason = reasonAgainst(checks, deps.knowsSurveys());
+      const reason = reasonAgainst(checks);
       if (reason === undefined) return ok({ status: 'ready', checks, degraded });
       throw new Problem('SERVICE_UNAVAILABLE', reasons[reason], { retryAfterSeconds: 2, details: { reason, status: 'not ready', checks, degraded } });
     },
@@ -61,14 +59,16 @@ function readyRoute(deps: HealthRoutesDeps): Route {
 }
 
 const reasons = {
-  DRAINING: 'The service is stopping', INTAKE_UNAVAILABLE: 'The intake cannot be written to', INTAKE_FULL: 'The intake is full for the moment',
-  CONTROL_PLANE_UNAVAILABLE: 'The control plane was not reached yet',
+  DRAINING: 'The service is stopping',
+  INTAKE_UNAVAILABLE: 'The intake cannot be written to',
+  INTAKE_FULL: 'The intake is full for the moment',
 } as const;
 
-function reasonAgainst(checks: Readonly<Record<string, Result>>, knowsSurveys: boolean): keyof typeof reasons | undefined {
+type Reason = keyof typeof reasons;
+
+function reasonAgainst(checks: Readonly<Record<string, Result>>): Reason | undefined {
   if (checks['running'] !== 'ok') return 'DRAINING';
   if (checks['intake'] !== 'ok') return 'INTAKE_UNAVAILABLE';
-  if (!knowsSurveys) return 'CONTROL_PLANE_UNAVAILABLE';
   return checks['room'] === 'ok' ? undefined : 'INTAKE_FULL';
 }
 
