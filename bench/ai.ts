@@ -23,9 +23,9 @@ const isThemes = option('themes', 0) === 1;
 const analysis = isThemes ? 'themes' : 'sentiment';
 const batchSize = 50;
 const callMs = 50;
-const callsAtOnce = option('at-once', 1);
+const concurrency = option('at-once', 1);
 const bareCalls = 100;
-const mostGrowthMb = 150;
+const maxGrowthMb = 150;
 const run = promisify(execFile);
 
 console.log(machineLine());
@@ -35,7 +35,7 @@ const provider = await startAiProvider();
 const sent = new Map<string, number>();
 provider.delayMs = callMs;
 provider.answer = judge;
-const limits = { OPENAI_RPM: '1000000', OPENAI_TPM: '1000000000', AI_BATCH_SIZE: String(batchSize), AI_BATCH_DELAY_MS: '0', AI_BATCHES_AT_ONCE: String(callsAtOnce), AI_CACHE_ENABLED: 'false' };
+const limits = { OPENAI_RPM: '1000000', OPENAI_TPM: '1000000000', AI_BATCH_SIZE: String(batchSize), AI_BATCH_DELAY_MS: '0', AI_BATCHES_AT_ONCE: String(concurrency), AI_CACHE_ENABLED: 'false' };
 const service = await startBenchService(dataDir, { ...provider.env, ...limits });
 try {
   await measure(service);
@@ -50,14 +50,14 @@ async function measure({ client, pid, clickhouseUrl }: BenchService): Promise<vo
   await client.create(`/surveys/${survey.id}/questions`, { type: 'LONG_TEXT', text: 'What should we change?' });
   await client.post(`/surveys/${survey.id}/publish`);
   await fill(clickhouseUrl, survey.id);
-  const bareMs = await timeBareCalls({ url: provider.url, calls: bareCalls, atOnce: callsAtOnce, batchSize });
+  const bareMs = await timeBareCalls({ url: provider.url, calls: bareCalls, atOnce: concurrency, batchSize });
   provider.calls.length = 0;
   sent.clear();
   const idle = watchIdle();
   const startMb = await residentMb(pid);
   const { seconds, memory } = await analyse(client, survey.id, pid);
-  const roundLimit = Math.round((callsAtOnce * batchSize * 1000) / callMs);
-  const limit = Math.round((callsAtOnce * batchSize * 1000) / bareMs);
+  const roundLimit = Math.round((concurrency * batchSize * 1000) / callMs);
+  const limit = Math.round((concurrency * batchSize * 1000) / bareMs);
   const ours = Math.round(answers / seconds);
   const calls = provider.calls.length;
   const wantedCalls = Math.ceil(answers / batchSize);
@@ -69,10 +69,10 @@ async function measure({ client, pid, clickhouseUrl }: BenchService): Promise<vo
   const peakMb = Math.max(...memory.map(({ mb }) => mb));
   const slopeMbPer100k = slope(memory.filter(({ answered }) => answered > answers / 2));
   const idleMs = idle();
-  console.log(`provider's limit ${limit} answers/s (${batchSize} a call, ${callsAtOnce} at once: bare calls take ${bareMs} ms; ${roundLimit} if they took ${callMs}); analysed ${ours} answers/s: ${ratio} of it (${(ours / roundLimit).toFixed(2)})`);
+  console.log(`provider's limit ${limit} answers/s (${batchSize} a call, ${concurrency} at once: bare calls take ${bareMs} ms; ${roundLimit} if they took ${callMs}); analysed ${ours} answers/s: ${ratio} of it (${(ours / roundLimit).toFixed(2)})`);
   console.log(`between two calls the provider has none for ${idleMs.median} ms, p95 ${idleMs.p95} ms`);
   console.log(`memory ${rssMb.start} MB at the start, ${rssMb.third} after a third, ${rssMb.twoThirds} after two thirds, ${rssMb.end} at the end; ${slopeMbPer100k} MB for every 100,000 answers of the second half`);
-  console.log(`once warm (after a tenth) ${warmMb} MB, ${peakMb} MB at most: +${peakMb - warmMb} MB while it went on (wanted ≤ ${mostGrowthMb})`);
+  console.log(`once warm (after a tenth) ${warmMb} MB, ${peakMb} MB at most: +${peakMb - warmMb} MB while it went on (wanted ≤ ${maxGrowthMb})`);
   console.log(`${calls} calls (wanted ${wantedCalls}${isThemes ? ' and what merges themes' : ''}), ${sent.size} different answers sent, ${duplicates} of them more than once`);
   console.log(JSON.stringify({ bench: 'ai', answers, analysis, limit, roundLimit, bareMs, idleMs, ours, ratio, seconds: Number(seconds.toFixed(1)), rssMb, slopeMbPer100k, warmMb, peakMb, growthMb: peakMb - warmMb, calls, wantedCalls, sent: sent.size, duplicates }));
 }

@@ -1,11 +1,11 @@
 import type { CountPlan, Dimension } from '../src/domain/questions/contract.ts';
 import type { ClickHouse } from '../src/stores/clickhouse/client.ts';
-import { createCrosstabStore } from '../src/stores/clickhouse/crosstab.ts';
+import { createCrosstabStore } from '../src/stores/clickhouse/counts/crosstab.ts';
 import { createResponseStore } from '../src/stores/clickhouse/responses.ts';
-import { createTotalsStore } from '../src/stores/clickhouse/totals.ts';
+import { createTotalsStore } from '../src/stores/clickhouse/counts/totals.ts';
 import { startBenchClickHouse } from './support/clickhouse.ts';
 import { machineLine, option } from './support/machine.ts';
-import { benchQuestions, benchSurveyId, benchWeight, fillArrays, fillPlain, fillResponses, settleResponses, type BenchQuestion } from './support/response-fill.ts';
+import { benchQuestions, benchSurveyId, benchWeight, fillArrays, fillPlain, fillResponses, mergeParts, type BenchQuestion } from './support/response-fill.ts';
 import { medianMs } from './support/timing.ts';
 
 /**
@@ -38,7 +38,7 @@ async function measure(clickhouse: ClickHouse): Promise<void> {
   const limit = await measureLimit(clickhouse);
   const fresh = await measureOurs(clickhouse);
   report(`ours, ${await partCount(clickhouse)} parts as they arrived`, fresh, limit);
-  await settleResponses(clickhouse);
+  await mergeParts(clickhouse);
   const rested = await measureOurs(clickhouse);
   report(`ours, ${await partCount(clickhouse)} parts at rest`, rested, limit);
   const peer = await measurePeer(clickhouse);

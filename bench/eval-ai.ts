@@ -1,6 +1,6 @@
-import { createProviders, providerNames } from '../src/ai/providers.ts';
+import { createProviders, providerNames } from '../src/ai/providers/providers.ts';
 import { Problem } from '../src/errors.ts';
-import { newId } from '../src/ids.ts';
+import { newId } from '../src/platform/ids.ts';
 import { createLog } from '../src/log.ts';
 import { readSettings } from '../src/settings.ts';
 import { createGuard } from '../src/webhooks/guard.ts';
@@ -19,7 +19,7 @@ const providers = createProviders({
   guard: createGuard({ isPrivateAllowed: false }),
   callTimeoutMs: settings.ai.callTimeoutMs,
   retryWaitsSeconds: settings.ai.retryWaitsSeconds,
-  meter: { budget: { take: async () => 0, settle: nothing, hold: nothing }, usage: { record: nothing }, surveys: { isOn: async () => true }, patienceMs: 0, lasting: (step) => step(), newId: () => newId(), log: createLog('warn') },
+  usageMeter: { budget: { acquire: async () => 0, recordUsage: nothing, pause: nothing }, usage: { record: nothing }, surveys: { isEnabled: async () => true }, patienceMs: 0, lasting: (step) => step(), newId: () => newId(), log: createLog('warn') },
 });
 
 if (named.length === 0) {

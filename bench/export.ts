@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../src/log.ts';
 import { createClickHouse, type ClickHouse } from '../src/stores/clickhouse/client.ts';
-import { startEmbeddedStores } from '../src/stores/embedded/stores.ts';
+import { startEmbeddedStores } from '../src/stores/embedded/start-stores.ts';
 import { adminClient, type Client } from '../test/support/client.ts';
 import { startService } from '../test/support/service.ts';
-import { measureSlowing, type Slowing } from './support/beside.ts';
+import { measureExportSlowdown, type Slowdown } from './support/export-slowdown.ts';
 import { machineLine, option } from './support/machine.ts';
 
 /**
@@ -26,7 +26,7 @@ const options = ['Very good', 'Good', 'Neither, nor', 'Bad', 'Very bad'].map((te
 console.log(machineLine());
 const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
 chmodSync(dataDir, 0o711);
-const stores = await startEmbeddedStores({ dataDir, need: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('warn'), env: process.env });
+const stores = await startEmbeddedStores({ dataDir, needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('warn'), env: process.env });
 const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
 const service = await startService({
   dataDir, env: { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl, LOG_LEVEL: 'warn', ACCESS_TOKEN_TTL_SECONDS: '86400' },
@@ -56,9 +56,9 @@ async function measure(client: Client, clickhouse: ClickHouse): Promise<void> {
     results[format] = result;
     console.log(`${format.padEnd(8)} ${record.rowCount} rows in ${result.seconds} s: ${result.rowsPerSecond} rows/s, ${result.megabytes} MB, memory +${result.rssGrowthMb} MB over ${empty.peakRssMb} MB`);
   }
-  const slowing: Record<string, Slowing> = {};
+  const slowing: Record<string, Slowdown> = {};
   for (const format of besideFormats) {
-    const measured = await measureSlowing(client, { port: service.port, surveyId: survey, format });
+    const measured = await measureExportSlowdown(client, { port: service.port, surveyId: survey, format });
     slowing[format] = measured;
     console.log(`submissions while ${format} is made: ${measured.beside}/s (p99 ${measured.besideP99Ms} ms), else ${measured.alone}/s (p99 ${measured.aloneP99Ms} ms): slowed by ${(measured.slowedBy * 100).toFixed(1)} % (wanted ≤ 10)`);
   }

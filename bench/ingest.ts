@@ -1,5 +1,5 @@
 import { encodeResponse } from '../src/domain/response-row.ts';
-import { newId } from '../src/ids.ts';
+import { newId } from '../src/platform/ids.ts';
 import { createResponseStore } from '../src/stores/clickhouse/responses.ts';
 import { startBenchClickHouse } from './support/clickhouse.ts';
 import { machineLine, option } from './support/machine.ts';

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createLog } from '../src/log.ts';
-import { startEmbeddedStores } from '../src/stores/embedded/stores.ts';
+import { startEmbeddedStores } from '../src/stores/embedded/start-stores.ts';
 import { adminClient, type Client } from '../test/support/client.ts';
 import { adminEmail, adminPassword, startService, type RunningService } from '../test/support/service.ts';
 import { openReceiver, type Receiver } from './support/live-receivers.ts';
 import { postBytes } from './support/load.ts';
 import { machineLine, option } from './support/machine.ts';
-import { sendPaced, until } from './support/pace.ts';
-import { portOf } from './support/peer.ts';
-import { cpuSeconds, machineSeconds, residentBytes } from './support/processor-time.ts';
+import { sendPaced, until } from './support/paced-load.ts';
+import { portOf } from './support/peer-process.ts';
+import { cpuSeconds, machineSeconds, residentBytes } from './support/cpu-time.ts';
 
 /**
  * Live streams from one HTTP process, while another one accepts and stores: the time from acceptance to arrival at growing rates, deliveries
@@ -37,7 +37,7 @@ interface Stage {
 console.log(machineLine());
 const storesDir = temporary();
 const dataDir = temporary();
-const stores = await startEmbeddedStores({ dataDir: storesDir, need: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('warn'), env: process.env });
+const stores = await startEmbeddedStores({ dataDir: storesDir, needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('warn'), env: process.env });
 const env = {
   REDIS_URL: stores.redisUrl ?? '', REDIS_JOBS_URL: stores.redisJobsUrl ?? '', DATABASE_URL: stores.databaseUrl ?? '', CLICKHOUSE_URL: stores.clickhouseUrl ?? '',
   LOG_LEVEL: 'warn', ACCESS_TOKEN_TTL_SECONDS: '86400',
@@ -105,7 +105,7 @@ async function measure(stage: Stage): Promise<void> {
   }));
 }
 
-interface Heard {
+interface RateResult {
   eventBytes: number;
   /** All that came behind the first cursor. */
   events: number;
@@ -128,7 +128,7 @@ async function measureReturn(stage: Stage, after: string, events: number): Promi
 }
 
 /** Submits at growing rates until arrival takes seconds; the last of so many listeners tells when events arrive. */
-async function measureRates(stage: Stage, count: number, wanted: readonly number[]): Promise<Heard> {
+async function measureRates(stage: Stage, count: number, wanted: readonly number[]): Promise<RateResult> {
   const steps: Step[] = [];
   const heard = { bytes: 0, events: 0, firstCursor: '', bursts: 0, lastAt: 0, latencies: [] as number[] };
   const receivers = await listen(stage, count - 1);
@@ -184,12 +184,12 @@ async function measureIdle(stage: Stage): Promise<number> {
   return grown / idle;
 }
 
-interface Wish {
+interface SubscribeOptions {
   surveyId?: string;
   after?: string;
 }
 
-async function listen(stage: Stage, count: number, wish: Wish = {}): Promise<Receiver[]> {
+async function listen(stage: Stage, count: number, wish: SubscribeOptions = {}): Promise<Receiver[]> {
   const found: Receiver[] = [];
   await Promise.all(Array.from({ length: 16 }, async (_, lane) => {
     for (let n = lane; n < count; n += 16) found.push(await receiver(stage, undefined, wish));
@@ -197,7 +197,7 @@ async function listen(stage: Stage, count: number, wish: Wish = {}): Promise<Rec
   return found;
 }
 
-async function receiver({ token, survey }: Stage, hear?: (payload: Buffer) => void, wish: Wish = {}): Promise<Receiver> {
+async function receiver({ token, survey }: Stage, hear?: (payload: Buffer) => void, wish: SubscribeOptions = {}): Promise<Receiver> {
   const reply = await fetch(`${listening.base}/live/tickets`, { method: 'POST', headers: { authorization: `Bearer ${token}` } });
   const { data } = (await reply.json()) as { data: { ticket: string } };
   const hello = JSON.stringify({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], ...wish });

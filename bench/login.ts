@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { machineLine, option } from './support/machine.ts';
-import { cpuSeconds, residentBytes } from './support/processor-time.ts';
+import { cpuSeconds, residentBytes } from './support/cpu-time.ts';
 import { startBenchService, type BenchService } from './support/service.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { weighActors } from './support/idle-actors.ts';
+import { measureActorSize } from './support/actor-size.ts';
 import { postBytes, runLoad } from './support/load.ts';
 import { machineLine, option } from './support/machine.ts';
 import { startBenchService, type BenchService } from './support/service.ts';
@@ -25,7 +25,7 @@ interface Minute {
 }
 
 console.log(machineLine());
-const sizes = [await weighActors(option('actors', 10_000), 0), await weighActors(option('actors', 10_000), 10)];
+const sizes = [await measureActorSize(option('actors', 10_000), 0), await measureActorSize(option('actors', 10_000), 10)];
 for (const { questions, busyBytes, idleBytes } of sizes)
   console.log(`a survey with ${questions} questions: ${(idleBytes / 1024).toFixed(1)} KiB idle (wanted ≤ 10), ${(busyBytes / 1024).toFixed(1)} KiB while it takes submissions`);
 const service = await startBenchService(dataDir, { RATE_LIMIT_API: '1000000' });

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readSettings } from '../src/settings.ts';
-import { createShards } from '../src/stores/redis/shards.ts';
-import { portOf } from './support/peer.ts';
+import { createShards } from '../src/stores/redis/intake/shards.ts';
+import { portOf } from './support/peer-process.ts';
 import { machineLine, option } from './support/machine.ts';
 import { runLoad, postBytes, type LoadResult } from './support/load.ts';
 import { startBenchService, type BenchService, type BenchSurvey, type Visibility } from './support/service.ts';
-import { middle } from './support/timing.ts';
+import { medianOf } from './support/timing.ts';
 
 /**
  * Submissions a second at 64 connections: bare uWebSockets.js that parses and replies (the limit), Fastify with one Postgres row a
@@ -22,8 +22,8 @@ import { middle } from './support/timing.ts';
 const rounds = option('rounds', 5);
 const seconds = option('seconds', 5);
 const watchedSeconds = 10;
-const everybody = ['limit', 'peer', 'ours', 'keyed'] as const;
-type Who = (typeof everybody)[number];
+const contenders = ['limit', 'peer', 'ours', 'keyed'] as const;
+type Contender = (typeof contenders)[number];
 const connections = option('connections', 64);
 const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
 chmodSync(dataDir, 0o711);
@@ -37,7 +37,7 @@ try {
   rmSync(dataDir, { recursive: true, force: true });
 }
 
-type Round = Record<Who, LoadResult>;
+type Round = Record<Contender, LoadResult>;
 
 async function compare(ours: BenchService): Promise<void> {
   const survey = await ours.makeSurvey({ quota: 100_000_000 });
@@ -62,9 +62,9 @@ async function compare(ours: BenchService): Promise<void> {
     const measured: Round[] = [];
     const measures = { limit: () => loadOn(limit.port, 3), peer: () => loadOn(peer.port, 3), ours: () => loadOurs(seconds), keyed: () => loadOurs(seconds, keyedRequest) };
     for (let round = 0; round < rounds; round += 1) {
-      const found = new Map<Who, LoadResult>();
+      const found = new Map<Contender, LoadResult>();
       // There and back, so that a machine that grows quicker favours nobody.
-      for (const who of round % 2 === 0 ? everybody : everybody.toReversed()) {
+      for (const who of round % 2 === 0 ? contenders : contenders.toReversed()) {
         // What the service still stores must not slow the others down.
         await settled(ours, survey.id, loads);
         found.set(who, await measures[who]());
@@ -106,15 +106,15 @@ function report({ measured, watched, visible, accepted, stored, errors }: Measur
     line('the same, each with an Idempotency-Key', keyed);
   }
   line('the same, while analytics are asked for', watched);
-  const [ofLimit, ofPeer] = [middle(measured.map(({ limit, ours }) => ours.perSecond / limit.perSecond)), middle(measured.map(({ peer, ours }) => ours.perSecond / peer.perSecond))];
-  const [limit, peer, ours, keyed] = everybody.map((who) => middle(measured.map((round) => round[who].perSecond)));
-  const keyedOfOurs = middle(measured.map(({ ours, keyed }) => keyed.perSecond / ours.perSecond));
+  const [ofLimit, ofPeer] = [medianOf(measured.map(({ limit, ours }) => ours.perSecond / limit.perSecond)), medianOf(measured.map(({ peer, ours }) => ours.perSecond / peer.perSecond))];
+  const [limit, peer, ours, keyed] = contenders.map((who) => medianOf(measured.map((round) => round[who].perSecond)));
+  const keyedOfOurs = medianOf(measured.map(({ ours, keyed }) => keyed.perSecond / ours.perSecond));
   const p99Ms = Math.max(...measured.map(({ ours: { p99Ms } }) => p99Ms));
   console.log(`medians of ${measured.length} rounds: ours / limit ${ofLimit.toFixed(2)} (wanted ≥ 0.40) · ours / peer ${ofPeer.toFixed(1)} (wanted ≥ 4) · with keys / without ${keyedOfOurs.toFixed(2)} (wanted ≥ 0.6) · greatest p99 ${p99Ms} ms (wanted ≤ 50)`);
   console.log(`accepted ${accepted} · stored ${stored} · accepted → visible p95 ${visible.p95Ms} ms over ${visible.samples} samples (wanted ≤ 1000)`);
   console.log(JSON.stringify({
     bench: 'submit', limit, peer, ours, oursOfLimit: Number(ofLimit.toFixed(3)), oursOfPeer: Number(ofPeer.toFixed(2)), keyed, keyedOfOurs: Number(keyedOfOurs.toFixed(2)), oursWatched: watched.perSecond,
-    p50Ms: middle(measured.map((round) => round.ours.p50Ms)), p99Ms, errors, accepted, stored, visibleP95Ms: visible.p95Ms,
+    p50Ms: medianOf(measured.map((round) => round.ours.p50Ms)), p99Ms, errors, accepted, stored, visibleP95Ms: visible.p95Ms,
   }));
 }
 

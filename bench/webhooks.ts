@@ -5,15 +5,15 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { newId } from '../src/ids.ts';
+import { newId } from '../src/platform/ids.ts';
 import { createLog } from '../src/log.ts';
 import { createPostgres } from '../src/stores/postgres/client.ts';
 import { createDeliveryStore, type NewDelivery } from '../src/stores/postgres/webhook-deliveries.ts';
 import { startReceiver as startTimedReceiver, type Receiver as TimedReceiver } from '../test/support/webhook-receiver.ts';
 import { machineLine, option } from './support/machine.ts';
-import { cpuSeconds } from './support/processor-time.ts';
+import { cpuSeconds } from './support/cpu-time.ts';
 import { startBenchService, type BenchService } from './support/service.ts';
-import { middle } from './support/timing.ts';
+import { medianOf } from './support/timing.ts';
 
 /**
  * Deliveries a second and a second of processor time, from rows in Postgres to the receiver and back into the log, beside a loop of bare `fetch` calls with as many at once
@@ -71,11 +71,11 @@ async function compare({ client }: BenchService, count: number) {
   for (const hook of hooks) await client.put(`/webhooks/${hook.id}`, { batch: true });
   batched.push(await deliver(hooks.map((hook) => hook.id), 100));
   for (const hook of hooks) await client.remove(`/webhooks/${hook.id}`);
-  const [bareRate, ourRate] = [middle(bare.map(perSecond)), middle(ours.map(perSecond))];
-  const [bareACore, oursACore] = [middle(bare.map(perCpuSecond)), middle(ours.map(perCpuSecond))];
+  const [bareRate, ourRate] = [medianOf(bare.map(perSecond)), medianOf(ours.map(perSecond))];
+  const [bareACore, oursACore] = [medianOf(bare.map(perCpuSecond)), medianOf(ours.map(perCpuSecond))];
   const result = {
     fetchPerSecond: bareRate, deliveriesPerSecond: ourRate, ratio: Number((ourRate / bareRate).toFixed(2)), fetchPerCpuSecond: bareACore, deliveriesPerCpuSecond: oursACore,
-    batchedEventsPerSecond: middle(batched.map(perSecond)),
+    batchedEventsPerSecond: medianOf(batched.map(perSecond)),
   };
   console.log(
     `${count} endpoint(s): bare fetch ${bareRate}/s (${bareACore} a second of its processor time), deliveries ${ourRate}/s (${oursACore}): ${result.ratio} of it, in batches ${result.batchedEventsPerSecond} events/s`,
@@ -100,7 +100,7 @@ async function compareIsolation({ client, peerDatabaseUrl }: BenchService) {
   }
   for (const hook of [quickHook, hangingHook]) await client.remove(`/webhooks/${hook.id}`);
   await Promise.all([quick.close(), hanging.close()]);
-  const result = { aloneP99Ms: middle(alone), besideP99Ms: middle(beside), ratio: Number((middle(beside) / middle(alone)).toFixed(2)) };
+  const result = { aloneP99Ms: medianOf(alone), besideP99Ms: medianOf(beside), ratio: Number((medianOf(beside) / medianOf(alone)).toFixed(2)) };
   console.log(`event to arrival, p99: ${result.aloneP99Ms} ms alone, ${result.besideP99Ms} ms beside an endpoint that hangs with ${hangingWaiting} waiting (${result.ratio} times)`);
   return result;
 }

@@ -1,5 +1,5 @@
 // Writes a corrected copy of the HTTP engine's native binary to dist/native. The build runs it (prepare.mjs, npm run build,
-// Dockerfile); src/http/engine.ts loads the copy. Plain JavaScript without dependencies, like prepare.mjs.
+// Dockerfile); src/http/server/uwebsockets.ts loads the copy. Plain JavaScript without dependencies, like prepare.mjs.
 // Usage: node scripts/correct-engine.mjs [the folder of the build]
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';

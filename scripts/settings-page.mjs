@@ -15,7 +15,7 @@ const providerHead = `## AI providers
 Each name exists for four providers. Settings entered in-app (\`PUT /ai/settings/{provider}\`) come before these.
 `;
 
-/** Renders the page; the arguments are exports of src/settings.ts and src/ai/models.ts. */
+/** Renders the page; the arguments are exports of src/settings.ts and src/ai/providers/models.ts. */
 export function renderSettings({ settingSections, providerPrefixes, providerSettings, providerDefaults }) {
   const sections = settingSections.map(({ title, settings }) => `## ${title}\n\n${table(Object.entries(settings).map(([name, schema]) => rowOf([name], schema)))}`);
   return `${[head, ...sections, `${providerHead}\n${providerTable({ providerPrefixes, providerSettings, providerDefaults })}`].join('\n')}`;

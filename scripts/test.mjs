@@ -12,22 +12,19 @@ const lanes = 4;
 
 // The longest begin first, lest one of them runs on when the other lanes have nothing left.
 const longest = [
-  'chaos/ai-kill', 'chaos/export', 'e2e/ai-providers', 'e2e/degraded-start', 'e2e/live-events', 'e2e/ai-generation', 'e2e/processes', 'e2e/ai-analysis', 'e2e/retention', 'e2e/ai-privacy', 'chaos/webhook-kill', 'e2e/exports', 'e2e/replay', 'e2e/live-limits', 'chaos/stores-in-trouble', 'e2e/ai-findings', 'e2e/webhooks', 'e2e/live', 'e2e/live-processes', 'e2e/ai-limits',
-  'chaos/kill', 'chaos/frozen-postgres', 'integration/embedded-stores', 'integration/clickhouse-exactness', 'chaos/connections', 'integration/clickhouse-responses', 'integration/report-pdf', 'e2e/ai-long-work', 'e2e/people', 'e2e/ai-bad-input', 'integration/ai-hostile-texts', 'fuzz/api',
-  'e2e/guide-live', 'chaos/outage', 'e2e/main-journey', 'e2e/ai-themes', 'integration/clickhouse-cluster', 'integration/live-socket', 'integration/embedded-clickhouse', 'e2e/left-behind', 'integration/authz-matrix', 'chaos/live', 'chaos/clock',
+  'chaos/ai-kill', 'chaos/export', 'e2e/ai-providers', 'e2e/degraded-start', 'e2e/live-events', 'e2e/ai-generation', 'e2e/processes', 'e2e/ai-analysis', 'e2e/retention', 'e2e/ai-privacy', 'chaos/webhook-kill', 'e2e/exports', 'e2e/replay', 'e2e/live-limits', 'chaos/stores-in-trouble', 'e2e/ai-annotations', 'e2e/webhooks', 'e2e/live', 'e2e/live-processes', 'e2e/ai-limits',
+  'chaos/kill', 'chaos/silent-postgres', 'integration/stores/embedded/stores', 'integration/stores/clickhouse/exactness', 'chaos/connections', 'integration/stores/clickhouse/responses', 'integration/pipelines/ai/report-pdf', 'e2e/ai-long-work', 'e2e/people', 'e2e/ai-bad-input', 'integration/ai/privacy/hostile-texts', 'fuzz/api',
+  'e2e/guide-live', 'chaos/outage', 'e2e/main-journey', 'e2e/ai-themes', 'integration/stores/clickhouse/cluster', 'integration/http/live/websocket', 'integration/stores/embedded/clickhouse', 'e2e/left-behind', 'integration/http/routing/authorization-matrix', 'chaos/live', 'chaos/clock',
 ];
 
 // The longest takes two minutes.
 const patienceMinutes = 15;
 
 // They compare times of milliseconds, so nothing may run beside them.
-const alone = ['integration/auth-http', 'e2e/webhook-isolation'];
+const alone = ['integration/http/routes/authentication', 'e2e/webhook-isolation'];
 
 // The pure ones of two processes, all others being of a third: HTTP and its schemas, which take the longest to load, and the domain with what mostly waits for time to pass.
-const pureParts = [
-  /^unit\/(?:deeds|errors|findings|http-|ids|ingest|mass|openapi|packed|settings)/,
-  /^unit\/(?:ai-bounded-fetch|domain|live|moved|pauses|schedule|submissions|webhook-deliver)/,
-];
+const pureParts = [/^unit\/(?:http|auth|settings)/, /^unit\/(?:domain|pipelines|webhooks)/];
 
 // What is tested so runs a few times each: V8 finds it worth optimising six times later than usual, which saves an eighth of the processor time.
 // Three processes have no processor left for helpers of each: what those do beside a process costs a tenth more than in it.

@@ -44,13 +44,13 @@ export type ConflictReason =
   | 'WEBHOOK_NOT_ACTIVE';
 
 /** One finding of a validation: where (`answers.0.numberValue`) and what is wrong. */
-export interface Finding {
+export interface ValidationIssue {
   path: string;
   message: string;
 }
 
 export interface ProblemOptions {
-  details?: readonly Finding[] | Readonly<Record<string, unknown>>;
+  details?: readonly ValidationIssue[] | Readonly<Record<string, unknown>>;
   /** Whole seconds; becomes the Retry-After header. */
   retryAfterSeconds?: number;
   /** Further headers of the reply. */
@@ -89,12 +89,12 @@ export class Problem extends Error {
   }
 }
 
-const findingsShown = 20;
+const maxIssuesShown = 20;
 
-export function validationProblem(findings: readonly Finding[], message?: string): Problem {
-  const first = findings[0];
+export function validationProblem(issues: readonly ValidationIssue[], message?: string): Problem {
+  const first = issues[0];
   const summary = message ?? (first ? [first.path, first.message].filter((part) => part !== '').join(': ') : problemTable.VALIDATION_ERROR.message);
-  return new Problem('VALIDATION_ERROR', summary, { details: findings.slice(0, findingsShown) });
+  return new Problem('VALIDATION_ERROR', summary, { details: issues.slice(0, maxIssuesShown) });
 }
 
 export function conflict(reason: ConflictReason, message: string): Problem {
@@ -110,7 +110,7 @@ export function unavailable(message: string, retryAfterSeconds = 2, cause?: unkn
 }
 
 /** Others changed it at the same moment, again and again: a moment later it may well work. */
-export function changedTooOften(what: 'survey' | 'response'): Problem {
+export function tooManyConflicts(what: 'survey' | 'response'): Problem {
   return unavailable(`The ${what} is being changed too often right now`, 1);
 }
 

@@ -1,4 +1,4 @@
-import { startSupervisor } from './supervisor.ts';
+import { startSupervisor } from './processes/supervisor.ts';
 
 /** The service's one entry: `npm start`. */
 await startSupervisor();

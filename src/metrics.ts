@@ -1,10 +1,10 @@
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry, collectDefaultMetrics, type MetricObjectWithValues, type MetricValue } from 'prom-client';
-import { createCallTimes } from './call-times.ts';
+import { createRequestDurationHistogram } from './platform/request-duration-histogram.ts';
 
 /** The figures of one process at a moment; they can be sent to another one. */
-export type Figures = MetricObjectWithValues<MetricValue<string>>[];
+export type MetricFamilies = MetricObjectWithValues<MetricValue<string>>[];
 
-export const figuresMediaType: string = Registry.PROMETHEUS_CONTENT_TYPE;
+export const metricsMediaType: string = Registry.PROMETHEUS_CONTENT_TYPE;
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -15,12 +15,12 @@ const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 export function createMetrics(processName = 'main') {
   const registry = new Registry();
   const registers = [registry];
-  const ownRegistry = new Registry();
-  ownRegistry.setDefaultLabels({ process: processName });
-  collectDefaultMetrics({ register: ownRegistry });
-  let served = 0;
-  new Gauge({ name: 'http_process_requests', help: 'Requests that a process has answered since its start', registers: [ownRegistry], collect() { this.set(served); } });
-  const requests = createCallTimes({ name: 'http_request_seconds', help: 'Time from request to reply', buckets: secondsBuckets });
+  const processRegistry = new Registry();
+  processRegistry.setDefaultLabels({ process: processName });
+  collectDefaultMetrics({ register: processRegistry });
+  let requestCount = 0;
+  new Gauge({ name: 'http_process_requests', help: 'Requests that a process has answered since its start', registers: [processRegistry], collect() { this.set(requestCount); } });
+  const requests = createRequestDurationHistogram({ name: 'http_request_seconds', help: 'Time from request to reply', buckets: secondsBuckets });
   const refusals = new Counter({ name: 'http_refusals_total', help: 'Replies with an error, by code', labelNames: ['code'], registers });
   const intake = new Counter({ name: 'intake_submissions_total', help: 'Submissions by outcome of the intake', labelNames: ['outcome'], registers });
   const intakeTick = new Histogram({ name: 'intake_batch_seconds', help: 'Time of one group commit', buckets: secondsBuckets, registers });
@@ -59,9 +59,9 @@ export function createMetrics(processName = 'main') {
   for (const code of ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']) refusals.inc({ code }, 0);
   return {
     /** This process's figures. */
-    figures: async (): Promise<Figures> => [await requests.figure(), ...(await registry.getMetricsAsJSON()), ...eachForItself(await ownRegistry.getMetricsAsJSON())],
+    collect: async (): Promise<MetricFamilies> => [await requests.get(), ...(await registry.getMetricsAsJSON()), ...withSumAggregation(await processRegistry.getMetricsAsJSON())],
     requested(route: string, status: number, seconds: number) {
-      served += 1;
+      requestCount += 1;
       requests.observe(route, status, seconds);
     },
     refused: (code: string) => refusals.inc({ code }),
@@ -85,12 +85,12 @@ export function createMetrics(processName = 'main') {
       oldest.set({ shard }, state.oldestSeconds);
       streamLength.set({ shard }, state.length);
     },
-    intakeFilled(ratio: number, use: { waiting: number; remembered: number; definitions: number; other: number }) {
+    intakeMemoryUsed(ratio: number, use: { waiting: number; remembered: number; definitions: number; other: number }) {
       intakeMemory.set(ratio);
       for (const [name, bytes] of Object.entries(use)) intakeUse.set({ use: name }, bytes);
     },
     exportEnded: (result: 'completed' | 'failed') => exportsEnded.inc({ result }),
-    actorsHeld: (count: number) => actors.set(count),
+    surveysCached: (count: number) => actors.set(count),
     liveConnected: (transport: 'websocket' | 'sse', change: 1 | -1) => liveConnections.inc({ transport }, change),
     liveSent: (events: number) => liveEvents.inc(events),
     liveLagged(events: number) {
@@ -112,13 +112,13 @@ export function createMetrics(processName = 'main') {
 }
 
 /** The figures of all processes in Prometheus' text format. */
-export function figuresText(figures: readonly Figures[]): Promise<string> {
-  return AggregatorRegistry.aggregate([...figures]).metrics();
+export function formatMetrics(families: readonly MetricFamilies[]): Promise<string> {
+  return AggregatorRegistry.aggregate([...families]).metrics();
 }
 
 /** Their labels keep them apart, so that adding up leaves them as they are; averages and omissions would not. */
-function eachForItself(figures: Figures): Figures {
-  return figures.map((figure) => ({ ...figure, aggregator: 'sum' as const }));
+function withSumAggregation(families: MetricFamilies): MetricFamilies {
+  return families.map((family) => ({ ...family, aggregator: 'sum' as const }));
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;

@@ -2,18 +2,18 @@ import { hostname } from 'node:os';
 import { createCore } from './actors/core.ts';
 import { ensureFirstAdmin } from './auth/first-admin.ts';
 import { createPasswords } from './auth/passwords.ts';
-import { createFiguresDoor } from './http/figures-door.ts';
-import { createHttp } from './http/http.ts';
-import { newId } from './ids.ts';
+import { createMetricsServer } from './http/server/metrics-server.ts';
+import { createApiServer } from './http/server/api-server.ts';
+import { newId } from './platform/ids.ts';
 import type { Log } from './log.ts';
-import { createMetrics, type Figures } from './metrics.ts';
-import { startJobs } from './pipelines/jobs.ts';
-import { createReportDrawing } from './pipelines/reports/draw.ts';
+import { createMetrics, type MetricFamilies } from './metrics.ts';
+import { startPipelines } from './pipelines/start.ts';
+import { createReportDrawer } from './pipelines/ai/draw-report.ts';
 import { createWorkers } from './pipelines/workers.ts';
-import { createSecrets, keptSecret } from './secrets.ts';
+import { createSecrets, loadOrCreateSecret } from './platform/secrets.ts';
 import type { Role, Settings } from './settings.ts';
 import { createAudit } from './stores/postgres/audit.ts';
-import { firstAnswers, type Patience } from './stores/contact.ts';
+import { waitForStores, type StartDeadlines } from './stores/connections/store-connection.ts';
 import { createUserStore } from './stores/postgres/users.ts';
 import { openStores, type StoreUrls } from './stores/stores.ts';
 
@@ -28,12 +28,12 @@ export interface ServiceOptions {
   /** Names this process in its figures. */
   processName: string;
   /** Asks all processes for their figures; undefined when they cannot be had. Left out, this process is the only one. */
-  figuresOfAll?(): Promise<readonly Figures[] | undefined>;
+  collectMetrics?(): Promise<readonly MetricFamilies[] | undefined>;
 }
 
 export interface Service {
   /** Waits for the first answers of the stores while its patience lasts; rejects when one refuses to be used. */
-  meetStores(patience?: Patience): Promise<void>;
+  meetStores(patience?: StartDeadlines): Promise<void>;
   /** What keeps stores from being used that are not reached yet, in words for the operator. */
   troubles(): string[];
   /** Resolves when the first ADMIN can be asked for. */
@@ -43,7 +43,7 @@ export interface Service {
   /** Makes the first ADMIN where nobody is, or the one that ADMIN_RESET asks for; gives the password that it made for it. To be asked when nothing can keep it from being shown. */
   firstAdmin(): Promise<{ email: string; password: string } | undefined>;
   /** What this process has counted. */
-  figures(): Promise<Figures>;
+  collectOwnMetrics(): Promise<MetricFamilies>;
   /** Begins to serve; gives the port, undefined when there is nothing that it listens for. */
   start(): Promise<number | undefined>;
   /** Stops taking work, lets what runs end within the deadline, closes the stores. */
@@ -51,7 +51,7 @@ export interface Service {
 }
 
 /** Time kept for the pipelines' and stores' own end. */
-const afterHttpMs = 4000;
+const storesCloseMs = 4000;
 
 /** A step of the stop that its deadline leaves no time for gets so long nevertheless. */
 const leastStepMs = 500;
@@ -65,31 +65,31 @@ const hearWithinMs = 2000;
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, urls, roles, log } = options;
   const metrics = createMetrics(options.processName);
-  const figuresOfAll = async () => (await options.figuresOfAll?.()) ?? [await metrics.figures()];
-  const secrets = createSecrets(settings.secretsKey ?? keptSecret(settings.dataDir, 'secrets-key'));
+  const collectMetrics = async () => (await options.collectMetrics?.()) ?? [await metrics.collect()];
+  const secrets = createSecrets(settings.secretsKey ?? loadOrCreateSecret(settings.dataDir, 'secrets-key'));
   const stores = await openStores({ urls, settings, log, metrics });
   const { contacts } = stores;
   const workers = createWorkers({ url: urls.redisJobs, contact: contacts.jobs, log });
   const core = createCore({ settings, stores, metrics, secrets, log });
-  const shown = { settings, stores, core, metrics, secrets, log, figuresOfAll };
-  const http = roles.includes('http') ? await createHttp({ ...shown, jobs: workers, drawReport: createReportDrawing(), isPortShared: options.isPortShared }) : undefined;
+  const shared = { settings, stores, core, metrics, secrets, log, collectMetrics };
+  const http = roles.includes('http') ? await createApiServer({ ...shared, jobs: workers, drawReport: createReportDrawer(), isPortShared: options.isPortShared }) : undefined;
   // Of an installation whose HTTP processes are elsewhere, this one tells its figures itself.
-  const door = settings.roles.includes('http') || settings.metricsPort === undefined ? undefined : await createFiguresDoor(shown);
-  const jobs = startJobs({ roles, stores, core, workers, secrets, urls, settings, metrics, log, name: `${hostname()}-${process.pid}-${newId().slice(-8)}` });
-  const hearing = contacts.jobs.reached
-    .then(() => Promise.all([core.listen(), http?.hear()]))
+  const metricsServer = settings.roles.includes('http') || settings.metricsPort === undefined ? undefined : await createMetricsServer(shared);
+  const jobs = startPipelines({ roles, stores, core, workers, secrets, urls, settings, metrics, log, name: `${hostname()}-${process.pid}-${newId().slice(-8)}` });
+  const hearing = contacts.jobs.ready
+    .then(() => Promise.all([core.subscribe(), http?.hear()]))
     .catch((error: unknown) => log.warn({ err: error }, 'what other processes say is not heard'));
-  const complete = Promise.all(contacts.all.map(({ reached }) => reached)).then(() => undefined);
+  const complete = Promise.all(contacts.all.map(({ ready: reached }) => reached)).then(() => undefined);
   return {
     meetStores: async (patience) => {
-      await firstAnswers(contacts.all, patience);
+      await waitForStores(contacts.all, patience);
       // One that comes later ends nothing: what can be served is served.
       for (const { name: store, refused } of contacts.all)
         void refused.then((error) => log.error({ err: error, store }, 'a store refuses to be used'));
-      if (contacts.jobs.isReached) await within(hearWithinMs, hearing);
+      if (contacts.jobs.isReady) await within(hearWithinMs, hearing);
     },
-    troubles: () => contacts.all.filter(({ isReached }) => !isReached).map((contact) => contact.trouble()),
-    controlPlane: contacts.postgres.reached,
+    troubles: () => contacts.all.filter(({ isReady: isReached }) => !isReached).map((contact) => contact.describeProblem()),
+    controlPlane: contacts.postgres.ready,
     complete,
     async firstAdmin() {
       const { adminEmail: email, adminPassword: password } = settings;
@@ -98,14 +98,14 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       const { createdPassword } = await ensureFirstAdmin(deps, { email, password, resetWord });
       return createdPassword === undefined ? undefined : { email, password: createdPassword };
     },
-    figures: metrics.figures,
-    start: async () => (http ? http.listen(settings.host, settings.port) : door?.listen(settings.host, settings.metricsPort ?? 0)),
+    collectOwnMetrics: metrics.collect,
+    start: async () => (http ? http.listen(settings.host, settings.port) : metricsServer?.listen(settings.host, settings.metricsPort ?? 0)),
     async stop(deadlineMs) {
       const until = performance.now() + settings.drainDelayMs + deadlineMs;
       // A store that is gone must not hold up the end.
       const inTime = (step: Promise<unknown>) => within(Math.max(leastStepMs, until - performance.now()), step);
-      await http?.drain(deadlineMs - afterHttpMs);
-      await door?.drain(deadlineMs - afterHttpMs);
+      await http?.drain(deadlineMs - storesCloseMs);
+      await metricsServer?.drain(deadlineMs - storesCloseMs);
       await inTime(jobs.stop());
       await inTime(workers.stop());
       core.actors.stop();

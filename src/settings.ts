@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { readAs } from './findings.ts';
+import { validate } from './platform/zod-messages.ts';
 
 /** A setting that is missing or wrong; the message names it. Ends the start with exit code 1. */
 export class SettingsError extends Error {
@@ -11,11 +11,11 @@ export class SettingsError extends Error {
   }
 }
 
-const whole = (min: number, max = Number.MAX_SAFE_INTEGER) =>
+const integer = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.number().min(min).max(max));
 /** What an operator writes who means no. */
 const offWords = ['false', '0', 'no', 'off'];
-const wordOrOff = z.string().max(200).transform((word) => (offWords.includes(word.toLowerCase()) ? undefined : word));
+const textOrOff = z.string().max(200).transform((word) => (offWords.includes(word.toLowerCase()) ? undefined : word));
 const flag = z.enum(['true', 'false', '1', '0', 'yes', 'no']).transform((text) => ['true', '1', 'yes'].includes(text));
 const list = z.string().transform((text) => text.split(',').map((item) => item.trim()).filter((item) => item !== ''));
 const address = (...protocols: string[]) =>
@@ -24,7 +24,7 @@ const addressList = (...protocols: string[]) => list.pipe(z.array(address(...pro
 /** What is longer no clock of ours can hold. */
 const longestSeconds = 10 * 366 * 86_400;
 const longestWaitSeconds = 30 * 86_400;
-const secondsList = list.pipe(z.array(whole(0, longestWaitSeconds)).min(1));
+const secondsList = list.pipe(z.array(integer(0, longestWaitSeconds)).min(1));
 
 /** What a socket can listen on: an address, or a name, which does not look like one. */
 function isHost(text: string): boolean {
@@ -63,7 +63,7 @@ const documented = ({ default: unset, ...rest }: SettingText) => (unset === unde
 const addressSettings = {
   HOST: z.string().refine(isHost, 'must be an IP address or a name of this machine').default('127.0.0.1')
     .meta(documented({ description: 'Address that the HTTP server listens on.', values: 'IP address or host name' })),
-  PORT: whole(0, 65535).default(3000)
+  PORT: integer(0, 65535).default(3000)
     .meta(documented({ description: 'Port of the HTTP server; 0 takes a free one.' })),
   PUBLIC_URL: address('http:', 'https:').optional()
     .meta(documented({ description: 'Address that clients use, shown in the start message and in the OpenAPI document.', values: 'http or https URL', default: 'derived from HOST and PORT' })),
@@ -89,9 +89,9 @@ const storeSettings = {
 };
 
 const intakeSettings = {
-  INTAKE_SHARDS: whole(1, 64).default(2)
+  INTAKE_SHARDS: integer(1, 64).default(2)
     .meta(documented({ description: 'Redis streams that surveys are spread over. [Fixed](operating.md#intake_shards-is-n-but-this-intake-was-begun-with-m) once the intake was used.', unit: 'streams' })),
-  INTAKE_MEMORY_BYTES: whole(16 * 1024 * 1024).default(1024 * 1024 * 1024)
+  INTAKE_MEMORY_BYTES: integer(16 * 1024 * 1024).default(1024 * 1024 * 1024)
     .meta(documented({ description: 'Memory limit of the embedded intake. Above 80 % of it submissions are refused.', unit: 'bytes' })),
   INTAKE_MAY_LOSE: flag.default(false)
     .meta(documented({ description: 'Accepts a server of REDIS_URL whose configuration can lose acknowledged responses.' })),
@@ -100,11 +100,11 @@ const intakeSettings = {
 const processSettings = {
   ROLES: list.pipe(z.array(z.enum(['all', ...roles])).min(1)).transform((named): Role[] => [...new Set(named.flatMap((role) => (role === 'all' ? roles : role)))]).default([...roles])
     .meta(documented({ description: 'Roles that this process runs, with commas: `http`, `ingest`, `jobs`, or `all`.', values: 'list of `http`, `ingest`, `jobs`, `all`' })),
-  WORKERS: whole(1, 64).default(1)
+  WORKERS: integer(1, 64).default(1)
     .meta(documented({ description: 'HTTP processes that share one port. Above 1 the main process keeps ingest and jobs.', unit: 'processes' })),
-  METRICS_PORT: whole(0, 65535).optional()
+  METRICS_PORT: integer(0, 65535).optional()
     .meta(documented({ description: 'Port on which a process without the http role serves `/metrics` and `/health/*`.' })),
-  DRAIN_DELAY_MS: whole(0, 10_000).default(0)
+  DRAIN_DELAY_MS: integer(0, 10_000).default(0)
     .meta(documented({ description: 'Time between failing readiness and closing the port. Replies during it close their connections, so that a balancer that goes on asking is not cut off. For rolling restarts set it longer than the balancer needs to notice, as 5000.', unit: 'milliseconds' })),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info')
     .meta(documented({ description: 'Least level that is logged. Logs are JSON lines on standard error.' })),
@@ -115,29 +115,29 @@ const accessSettings = {
     .meta(documented({ description: 'E-mail address of the first ADMIN. Used only while there is no user, and by ADMIN_RESET.' })),
   ADMIN_PASSWORD: z.string().min(8).max(200).optional()
     .meta(documented({ description: 'Password of the first ADMIN, used like ADMIN_EMAIL.', unit: 'characters', default: 'made and printed once' })),
-  ADMIN_RESET: wordOrOff.optional()
+  ADMIN_RESET: textOrOff.optional()
     .meta(documented({ description: 'Any word, when nobody can sign in any more. At the next start the user of ADMIN_EMAIL (made if missing) becomes an ADMIN with ADMIN_PASSWORD or a printed password, and all sessions of that user end. Each word works once for an address; another reset needs another word. `false`, `0`, `no` and `off` mean no.', unit: 'characters' })),
   JWT_PRIVATE_KEY: z.string().optional()
     .meta(documented({ description: 'Ed25519 signing key of access tokens: PEM, JWK or JWK set. With several keys the first signs and all verify ([rotation](operating.md#change-keys)).', default: 'made, in DATA_DIR/keys' })),
   SECRETS_KEY: z.string().min(16).optional()
     .meta(documented({ description: 'Encrypts AI provider keys and webhook secrets, and keys the hashes of client addresses in rate limits. It cannot be [changed without loss](operating.md#change-keys).', unit: 'characters', default: 'made, in DATA_DIR/keys' })),
-  ACCESS_TOKEN_TTL_SECONDS: whole(1, 86_400).default(900)
+  ACCESS_TOKEN_TTL_SECONDS: integer(1, 86_400).default(900)
     .meta(documented({ description: 'Lifetime of an access token.', unit: 'seconds' })),
-  REFRESH_TOKEN_TTL_SECONDS: whole(1, longestSeconds).default(2_592_000)
+  REFRESH_TOKEN_TTL_SECONDS: integer(1, longestSeconds).default(2_592_000)
     .meta(documented({ description: 'Lifetime of a refresh token.', unit: 'seconds' })),
 };
 
 const limitSettings = {
-  RATE_LIMIT_AUTH: whole(1).default(10)
+  RATE_LIMIT_AUTH: integer(1).default(10)
     .meta(documented({ description: 'Sign-in calls of one client address.', unit: 'requests a minute' })),
-  RATE_LIMIT_SUBMIT: whole(1).default(60)
+  RATE_LIMIT_SUBMIT: integer(1).default(60)
     .meta(documented({ description: 'Submissions of one client address to one survey. A survey may carry a limit of its own.', unit: 'requests a minute' })),
-  RATE_LIMIT_API: whole(1).default(100)
+  RATE_LIMIT_API: integer(1).default(100)
     .meta(documented({ description: 'All other calls of one user, API key or client address. An API key may carry a limit of its own.', unit: 'requests a minute' })),
 };
 
 const uploadSettings = {
-  UPLOAD_MAX_BYTES: whole(1).default(25 * 1024 * 1024)
+  UPLOAD_MAX_BYTES: integer(1).default(25 * 1024 * 1024)
     .meta(documented({ description: 'Largest upload.', unit: 'bytes' })),
   UPLOAD_S3_BUCKET: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/, 'must be the name of a bucket').optional()
     .meta(documented({ description: 'Bucket of an S3-compatible storage for uploads.', default: 'uploads are stored in DATA_DIR' })),
@@ -161,35 +161,35 @@ const webhookSettings = {
 };
 
 const retentionSettings = {
-  RETENTION_DAYS: whole(1, 36_500).optional()
+  RETENTION_DAYS: integer(1, 36_500).optional()
     .meta(documented({ description: 'Age at which responses are erased. A survey may carry a shorter or longer one (`retentionDays`).', unit: 'days', default: 'never' })),
 };
 
 const aiSettings = {
   AI_ANONYMIZE_PII: flag.default(true)
     .meta(documented({ description: 'Replaces personal data in answers [before they are sent](guide/ai.md#what-a-provider-receives) to a provider.' })),
-  AI_BATCH_SIZE: whole(1, 1000).default(50)
+  AI_BATCH_SIZE: integer(1, 1000).default(50)
     .meta(documented({ description: 'Answers in one call of an analysis.', unit: 'answers' })),
-  AI_BATCH_DELAY_MS: whole(0, 3_600_000).default(1000)
+  AI_BATCH_DELAY_MS: integer(0, 3_600_000).default(1000)
     .meta(documented({ description: 'Least wait between two calls of an analysis.', unit: 'milliseconds' })),
-  AI_BATCHES_AT_ONCE: whole(1, 32).default(1)
+  AI_BATCHES_AT_ONCE: integer(1, 32).default(1)
     .meta(documented({ description: 'Calls of one analysis that are under way together.', unit: 'calls' })),
-  AI_CALL_TIMEOUT_SECONDS: whole(1, 600).default(90)
+  AI_CALL_TIMEOUT_SECONDS: integer(1, 600).default(90)
     .meta(documented({ description: 'Time for a whole reply of a provider.', unit: 'seconds' })),
   AI_RETRY_SCHEDULE_SECONDS: secondsList.default([2, 10, 30])
     .meta(documented({ description: 'Waits before a call of an analysis is repeated after the provider broke down, with commas.', unit: 'seconds' })),
   AI_CACHE_ENABLED: flag.default(true)
     .meta(documented({ description: 'Keeps replies that fit, so that nothing is asked twice.' })),
-  AI_CACHE_TTL_SECONDS: whole(1, longestSeconds).default(3600)
+  AI_CACHE_TTL_SECONDS: integer(1, longestSeconds).default(3600)
     .meta(documented({ description: 'How long replies are kept.', unit: 'seconds' })),
 };
 
-const environment = z.object({
+const environmentSchema = z.object({
   ...addressSettings, ...storeSettings, ...intakeSettings, ...processSettings, ...accessSettings, ...limitSettings, ...uploadSettings, ...webhookSettings, ...retentionSettings, ...aiSettings,
 });
 
 /** The four providers' settings share one shape; A, B and C may carry a base URL, D must carry its endpoint. */
-const providerEnvironment = (prefix: string) => ({
+const providerSchema = (prefix: string) => ({
   [`${prefix}_API_KEY`]: z.string().min(1).optional()
     .meta(documented({ description: 'Key of the account; the provider can be used when it is set.' })),
   [`${prefix}_BASE_URL`]: address('http:', 'https:').optional()
@@ -202,9 +202,9 @@ const providerEnvironment = (prefix: string) => ({
     .meta(documented({ description: 'Model that writes: surveys, reports, conversations. At Azure it only says which model the deployment is, for the price.' })),
   [`${prefix}_MODEL_LOW`]: z.string().min(1).optional()
     .meta(documented({ description: 'Model that sorts: analyses. At Azure as for MODEL_HIGH.' })),
-  [`${prefix}_RPM`]: whole(1).optional()
+  [`${prefix}_RPM`]: integer(1).optional()
     .meta(documented({ description: 'Requests that the account may send.', unit: 'requests a minute' })),
-  [`${prefix}_TPM`]: whole(1).optional()
+  [`${prefix}_TPM`]: integer(1).optional()
     .meta(documented({ description: 'Tokens that the account may use.', unit: 'tokens a minute' })),
 });
 
@@ -223,7 +223,7 @@ export const settingSections: readonly { title: string; settings: Readonly<Recor
 ];
 
 /** The settings of one AI provider, by their names. */
-export const providerSettings = (name: ProviderName): Readonly<Record<string, z.ZodType>> => providerEnvironment(providerPrefixes[name]);
+export const providerSettings = (name: ProviderName): Readonly<Record<string, z.ZodType>> => providerSchema(providerPrefixes[name]);
 
 export interface ProviderSettings {
   apiKey?: string;
@@ -241,15 +241,15 @@ export type ProviderName = keyof typeof providerPrefixes;
 
 function parse<T extends z.ZodType>(schema: T, source: Record<string, string | undefined>): z.output<T> {
   const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== undefined && value !== ''));
-  const read = readAs(schema, given);
-  if (read.isFit) return read.data;
-  const lines = read.findings.map(({ path, message }) => `${path.split('.')[0]}: ${message}`);
+  const read = validate(schema, given);
+  if (read.isValid) return read.data;
+  const lines = read.issues.map(({ path, message }) => `${path.split('.')[0]}: ${message}`);
   throw new SettingsError(`Bad setting. ${lines.join('; ')}`);
 }
 
 function readProvider(name: ProviderName, source: Record<string, string | undefined>): ProviderSettings {
   const prefix = providerPrefixes[name];
-  const found: Record<string, unknown> = parse(z.object(providerEnvironment(prefix)), source);
+  const found: Record<string, unknown> = parse(z.object(providerSchema(prefix)), source);
   const pairs = [
     ['apiKey', 'API_KEY'], ['baseUrl', 'BASE_URL'], ['endpoint', 'ENDPOINT'], ['deployment', 'DEPLOYMENT'],
     ['modelHigh', 'MODEL_HIGH'], ['modelLow', 'MODEL_LOW'], ['requestsPerMinute', 'RPM'], ['tokensPerMinute', 'TPM'],
@@ -258,7 +258,7 @@ function readProvider(name: ProviderName, source: Record<string, string | undefi
 }
 
 /** Where uploads lie in an S3-compatible storage; undefined: on disk. */
-function readBucket(env: z.output<typeof environment>) {
+function readBucket(env: z.output<typeof environmentSchema>) {
   const { UPLOAD_S3_BUCKET: bucket, UPLOAD_S3_ACCESS_KEY_ID: accessKeyId, UPLOAD_S3_SECRET_ACCESS_KEY: secretAccessKey } = env;
   if ((accessKeyId === undefined) !== (secretAccessKey === undefined)) throw new SettingsError('Bad setting. UPLOAD_S3_ACCESS_KEY_ID and UPLOAD_S3_SECRET_ACCESS_KEY: give both or neither');
   if (bucket === undefined && (accessKeyId !== undefined || env.UPLOAD_S3_ENDPOINT !== undefined)) throw new SettingsError('Bad setting. UPLOAD_S3_BUCKET: is needed with the other UPLOAD_S3 settings');
@@ -268,7 +268,7 @@ function readBucket(env: z.output<typeof environment>) {
 
 /** Reads and checks every setting; the only reader of the environment. Throws a SettingsError that names the setting. */
 export function readSettings(source: Record<string, string | undefined>) {
-  const env = parse(environment, source);
+  const env = parse(environmentSchema, source);
   return Object.freeze({
     host: env.HOST,
     port: env.PORT,

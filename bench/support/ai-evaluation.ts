@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { analyses } from '../../src/ai/analyses.ts';
-import { generateSurveyTask, type DraftSurvey } from '../../src/ai/generate-survey.ts';
-import type { Provider } from '../../src/ai/provider.ts';
-import { ask } from '../../src/ai/structured.ts';
+import { analysisTasks } from '../../src/ai/tasks/analyse-answers.ts';
+import { generateSurveyTask, type DraftSurvey } from '../../src/ai/tasks/generate-survey.ts';
+import type { Provider } from '../../src/ai/providers/provider.ts';
+import { ask } from '../../src/ai/tasks/ask.ts';
 import { Problem } from '../../src/errors.ts';
 import { goldThemes, labelledAnswers, labelledQuestion, surveyTopics, themedAnswers, type TopicLanguage } from './labelled-answers.ts';
 
@@ -67,7 +67,7 @@ const judged = z.array(z.object({ sentiment: z.string() }));
 async function sentimentAgreement(provider: Provider, signal: AbortSignal): Promise<number> {
   // Mixed up, so that neighbours do not give each other away.
   const order = labelledAnswers.map((answer, index) => ({ answer, place: (index * 17) % labelledAnswers.length })).toSorted((one, other) => one.place - other.place).map(({ answer }) => answer);
-  const { value } = await ask(provider, analyses.sentiment(order.map(({ text }) => ({ question: labelledQuestion, text })), []), signal);
+  const { value } = await ask(provider, analysisTasks.sentiment(order.map(({ text }) => ({ question: labelledQuestion, text })), []), signal);
   const found = judged.parse(value);
   return rounded(order.filter(({ sentiment }, index) => found[index]?.sentiment === sentiment).length / order.length);
 }
@@ -75,7 +75,7 @@ async function sentimentAgreement(provider: Provider, signal: AbortSignal): Prom
 const themed = z.array(z.object({ themes: z.array(z.string()) }));
 
 async function themeCoverage(provider: Provider, signal: AbortSignal): Promise<{ assigned: number; found: number }> {
-  const { value } = await ask(provider, analyses.themes(themedAnswers.map(({ text }) => ({ question: labelledQuestion, text })), []), signal);
+  const { value } = await ask(provider, analysisTasks.themes(themedAnswers.map(({ text }) => ({ question: labelledQuestion, text })), []), signal);
   const found = themed.parse(value);
   const isMet = ([gold, pattern]: [string, RegExp]): boolean => {
     const own = themedAnswers.flatMap(({ theme }, index) => (theme === gold ? [found[index]?.themes ?? []] : []));

@@ -1,4 +1,4 @@
-import type { Sentiment } from '../../src/domain/sentiment.ts';
+import type { Sentiment } from '../../src/domain/analytics/sentiment.ts';
 
 export interface LabelledAnswer {
   text: string;

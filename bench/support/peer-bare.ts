@@ -1,5 +1,5 @@
 import type { us_listen_socket } from 'uWebSockets.js';
-import { uWS } from '../../src/http/engine.ts';
+import { uWS } from '../../src/http/server/uwebsockets.ts';
 
 /** The ceiling: bare uWebSockets.js that reads a body, parses it and gives a constant reply. Prints its port. */
 const reply = JSON.stringify({ success: true, data: { responseId: '00000000-0000-7000-8000-000000000000', isComplete: true, submittedAt: '2026-01-01T00:00:00.000Z' } });

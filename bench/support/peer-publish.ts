@@ -1,5 +1,5 @@
 import type { us_listen_socket } from 'uWebSockets.js';
-import { uWS } from '../../src/http/engine.ts';
+import { uWS } from '../../src/http/server/uwebsockets.ts';
 
 /** The ceiling: bare uWebSockets.js that publishes a ready message to all subscribers, in bursts, as fast as they take it. */
 interface Order {

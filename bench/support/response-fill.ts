@@ -13,7 +13,7 @@ export const benchQuestions: readonly BenchQuestion[] = [5, 4, 11, 5, 2, 7, 5, 3
 export const benchSurveyId = '01900000-0000-7000-8000-000000000002';
 const otherSurveyIds = ['01900000-0000-7000-8000-000000000001', '01900000-0000-7000-8000-000000000003', '01900000-0000-7000-8000-000000000004'];
 
-const mostRowsAtOnce = 1_000_000;
+const maxRowsPerInsert = 1_000_000;
 const fillTimeoutMs = 10 * 60_000;
 const firstMs = Date.parse('2026-01-10T00:00:00Z');
 const spanMs = 60 * 86_400_000;
@@ -34,11 +34,11 @@ export async function fillResponses(clickhouse: ClickHouse, responses: number): 
   const oldRows = Math.ceil(all * 0.7);
   const insert = async (from: number, rows: number) =>
     insertOnePart(clickhouse, `INSERT INTO ${clickhouse.table('responses')} (${columns}, ${stored}) SELECT ${freshRow(all)} FROM numbers(${from}, ${rows})`);
-  for (let from = 0; from < oldRows; from += mostRowsAtOnce) await insert(from, Math.min(mostRowsAtOnce, oldRows - from));
-  await settleResponses(clickhouse);
+  for (let from = 0; from < oldRows; from += maxRowsPerInsert) await insert(from, Math.min(maxRowsPerInsert, oldRows - from));
+  await mergeParts(clickhouse);
   await clickhouse.command(`SYSTEM STOP MERGES ${clickhouse.table('responses')}`);
   for (let from = oldRows; from < all; ) {
-    const rows = Math.min(mostRowsAtOnce, Math.max(1000, Math.ceil((all - from) / 2)), all - from);
+    const rows = Math.min(maxRowsPerInsert, Math.max(1000, Math.ceil((all - from) / 2)), all - from);
     await insert(from, rows);
     from += rows;
   }
@@ -69,7 +69,7 @@ async function mergeSome(clickhouse: ClickHouse, everyNth: number): Promise<void
 }
 
 /** What a table at rest becomes by itself: one part a month. */
-export async function settleResponses(clickhouse: ClickHouse): Promise<void> {
+export async function mergeParts(clickhouse: ClickHouse): Promise<void> {
   await clickhouse.command(`SYSTEM START MERGES ${clickhouse.table('responses')}`);
   await clickhouse.command(`OPTIMIZE TABLE ${clickhouse.table('responses')} FINAL`, { timeoutMs: fillTimeoutMs });
 }

@@ -7,9 +7,9 @@ export async function medianMs(work: () => Promise<unknown>, runs = 7): Promise<
     await work();
     times.push(performance.now() - startedAt);
   }
-  return middle(times);
+  return medianOf(times);
 }
 
-export function middle(values: readonly number[]): number {
+export function medianOf(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

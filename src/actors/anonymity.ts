@@ -1,7 +1,7 @@
 import type { SurveyWithQuestions } from '../domain/survey.ts';
-import { changedTooOften, conflict } from '../errors.ts';
+import { tooManyConflicts, conflict } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Intake } from '../stores/redis/intake.ts';
+import type { Intake } from '../stores/redis/intake/intake.ts';
 import type { SurveyChange, SurveyStore } from '../stores/postgres/surveys.ts';
 
 export interface AnonymityDeps {
@@ -16,7 +16,7 @@ export interface AnonymityDeps {
 type Decide = (current: SurveyWithQuestions) => SurveyChange | undefined;
 
 /** Changes beside each other, before one is told to come again. */
-const triesAtMost = 5;
+const maxTries = 5;
 
 /**
  * Saves changes of a survey, those that make it anonymous in two steps: first that alone, then, when the intake knows of it and there are
@@ -31,7 +31,7 @@ export function createAnonymity({ intake, countResponses, change, announce, log 
   const begin = async (surveyId: string, decide: Decide): Promise<{ saved: SurveyWithQuestions; open: 'none' | 'own' | 'met' }> => {
     let open: 'none' | 'own' | 'met' = 'none';
     const saved = await change(surveyId, async (current) => {
-      open = isUnsure(current) ? 'met' : 'none';
+      open = isAnonymityPending(current) ? 'met' : 'none';
       if (open === 'met') return undefined;
       const decided = decide(current);
       if (decided?.survey.isAnonymous !== true || current.isAnonymous) return decided;
@@ -45,38 +45,38 @@ export function createAnonymity({ intake, countResponses, change, announce, log 
   const finish = (begun: SurveyWithQuestions, decide: Decide): Promise<SurveyWithQuestions> =>
     change(begun.id, (current) => {
       // Between another's step back and a new beginning, respondents may have been named.
-      if (!current.isAnonymous || (isUnsure(current) && current.anonymityBegun !== begun.anonymityBegun)) throw changedTooOften('survey');
+      if (!current.isAnonymous || (isAnonymityPending(current) && current.anonymityBegun !== begun.anonymityBegun)) throw tooManyConflicts('survey');
       const decided = decide(current) ?? { survey: current, isWordingChanged: false };
       return { ...decided, survey: { ...decided.survey, anonymityBegun: null } };
     });
 
   /** Takes back the first step, if that is still open. Whether it was. */
-  const takeBack = async (begun: SurveyWithQuestions): Promise<boolean> => {
-    let isTaken = false;
+  const revert = async (begun: SurveyWithQuestions): Promise<boolean> => {
+    let isReverted = false;
     await change(begun.id, (current) => {
-      isTaken = isUnsure(current) && current.anonymityBegun === begun.anonymityBegun;
-      return isTaken ? { survey: { ...current, isAnonymous: false, anonymityBegun: null }, isWordingChanged: false } : undefined;
+      isReverted = isAnonymityPending(current) && current.anonymityBegun === begun.anonymityBegun;
+      return isReverted ? { survey: { ...current, isAnonymous: false, anonymityBegun: null }, isWordingChanged: false } : undefined;
     }).catch((error: unknown) => log.error({ err: error, surveyId: begun.id }, 'a survey stays anonymous though the change that made it so was refused'));
-    return isTaken;
+    return isReverted;
   };
 
   return async (surveyId: string, decide: Decide): Promise<SurveyWithQuestions> => {
-    for (let tries = 0; tries < triesAtMost; tries += 1) {
+    for (let tries = 0; tries < maxTries; tries += 1) {
       const { saved, open } = await begin(surveyId, decide);
       if (open === 'none') return saved;
       try {
         await announce(saved);
         if (await isUnanswered(surveyId)) return await finish(saved, decide);
       } catch (error) {
-        if (open === 'own') await takeBack(saved);
+        if (open === 'own') await revert(saved);
         throw error;
       }
       // Not taken back by us: another did, or made sure of it before there were responses.
-      if ((await takeBack(saved)) && open === 'own') throw hasResponses();
+      if ((await revert(saved)) && open === 'own') throw hasResponses();
     }
-    throw changedTooOften('survey');
+    throw tooManyConflicts('survey');
   };
 }
 
-const isUnsure = ({ isAnonymous, anonymityBegun }: SurveyWithQuestions): boolean => isAnonymous && (anonymityBegun ?? null) !== null;
+const isAnonymityPending = ({ isAnonymous, anonymityBegun }: SurveyWithQuestions): boolean => isAnonymous && (anonymityBegun ?? null) !== null;
 const hasResponses = () => conflict('HAS_RESPONSES', 'The survey has responses, which may name their respondents: delete them first, or make a copy of the survey anonymous');

@@ -1,13 +1,13 @@
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
-import type { Intake } from '../stores/redis/intake.ts';
-import type { HeldSurvey, SurveyActors } from './surveys.ts';
-import type { WhileAway } from './while-away.ts';
+import type { Intake } from '../stores/redis/intake/intake.ts';
+import type { CachedSurvey, SurveyActors } from './survey-cache.ts';
+import type { PostgresFallback } from './postgres-fallback.ts';
 
 export interface CurrentSurveyDeps {
   actors: Pick<SurveyActors, 'lookUp' | 'renew'>;
   surveys: Pick<SurveyStore, 'find'>;
   intake: Pick<Intake, 'revision'>;
-  whileAway: WhileAway;
+  whileAway: PostgresFallback;
 }
 
 export type CurrentSurvey = ReturnType<typeof createCurrentSurvey>;
@@ -18,11 +18,11 @@ export type CurrentSurvey = ReturnType<typeof createCurrentSurvey>;
  * While PostgreSQL is away, the intake alone is asked.
  */
 export function createCurrentSurvey({ actors, surveys, intake, whileAway }: CurrentSurveyDeps) {
-  return async (surveyId: string): Promise<HeldSurvey | undefined> => {
-    const held = await actors.lookUp(surveyId);
-    if (!held) return undefined;
+  return async (surveyId: string): Promise<CachedSurvey | undefined> => {
+    const cached = await actors.lookUp(surveyId);
+    if (!cached) return undefined;
     const revisionOfRow = async () => (await surveys.find(surveyId))?.revision;
     const revision = await whileAway.ask(revisionOfRow, () => intake.revision(surveyId));
-    return revision === held.survey.revision ? held : actors.renew(surveyId);
+    return revision === cached.survey.revision ? cached : actors.renew(surveyId);
   };
 }

@@ -2,11 +2,11 @@ import type { SurveyWithQuestions } from '../domain/survey.ts';
 import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { assertKnownType } from '../stores/postgres/survey-rows.ts';
-import type { Definitions } from '../stores/redis/definitions.ts';
-import { packSurvey, unpackSurvey } from './packed-survey.ts';
+import type { DefinitionStore } from '../stores/redis/intake/definitions.ts';
+import { compressSurvey, decompressSurvey } from './compressed-survey.ts';
 
 export interface StoredDefinitionsDeps {
-  definitions: Pick<Definitions, 'keep' | 'remove' | 'find' | 'lacking'>;
+  definitions: Pick<DefinitionStore, 'save' | 'remove' | 'find' | 'findMissing'>;
   log: Pick<Log, 'warn'>;
 }
 
@@ -26,10 +26,10 @@ export function createStoredDefinitions({ definitions, log }: StoredDefinitionsD
 
   /** Packing takes milliseconds in which nothing else is answered, so it is done only for what is not kept yet. */
   const keepOpen = async (survey: SurveyWithQuestions): Promise<void> => {
-    const [lacking] = await definitions.lacking([survey]);
+    const [lacking] = await definitions.findMissing([survey]);
     if (!lacking) return;
     const { id: surveyId, revision } = survey;
-    const outcome = await definitions.keep(surveyId, { revision, packed: Buffer.from(packSurvey(survey), 'latin1') });
+    const outcome = await definitions.save(surveyId, { revision, compressed: Buffer.from(compressSurvey(survey), 'latin1') });
     if (outcome === 'no room') tellOfNoRoom(surveyId);
   };
 
@@ -54,7 +54,7 @@ export function createStoredDefinitions({ definitions, log }: StoredDefinitionsD
       const stored = await definitions.find(surveyId);
       if (!stored) return undefined;
       try {
-        const survey = unpackSurvey(stored.packed.toString('latin1'));
+        const survey = decompressSurvey(stored.compressed.toString('latin1'));
         for (const question of survey.questions) assertKnownType(question);
         return survey.revision === stored.revision ? survey : undefined;
       } catch (error) {

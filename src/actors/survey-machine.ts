@@ -12,7 +12,7 @@ export type SurveyEvent =
   /** Somebody sets the status, by Update or by Publish. `isFull`: all seats of the quota are taken. */
   | { type: 'SET_STATUS'; status: SurveyStatus; by: 'update' | 'publish'; isFull: boolean; nowMs: number }
   /** The clock has reached the start or the end. */
-  | { type: 'TIME_CAME'; nowMs: number }
+  | { type: 'TIME_REACHED'; nowMs: number }
   /** The last seat was taken. */
   | { type: 'QUOTA_FILLED' };
 
@@ -90,7 +90,7 @@ export const surveyMachine = setup({
     /** ACTIVE, but its start is still to come. */
     scheduled: {
       on: {
-        TIME_CAME: [
+        TIME_REACHED: [
           { guard: 'isOver', target: 'closed', actions: ['closeByTime', 'stampClosed'] },
           { guard: 'hasStarted', target: 'open' },
         ],
@@ -104,7 +104,7 @@ export const surveyMachine = setup({
     open: {
       tags: ['accepting'],
       on: {
-        TIME_CAME: { guard: 'isOver', target: 'closed', actions: ['closeByTime', 'stampClosed'] },
+        TIME_REACHED: { guard: 'isOver', target: 'closed', actions: ['closeByTime', 'stampClosed'] },
         QUOTA_FILLED: { target: 'closed', actions: ['closeByQuota', 'stampClosed', 'announceQuota'] },
         SET_STATUS: [
           { guard: 'toDraft', target: 'draft' },
@@ -115,7 +115,7 @@ export const surveyMachine = setup({
     },
     paused: {
       on: {
-        TIME_CAME: { guard: 'isOver', target: 'closed', actions: ['closeByTime', 'stampClosed'] },
+        TIME_REACHED: { guard: 'isOver', target: 'closed', actions: ['closeByTime', 'stampClosed'] },
         // The seat was taken just before somebody paused: the filling still counts.
         QUOTA_FILLED: { target: 'closed', actions: ['closeByQuota', 'stampClosed', 'announceQuota'] },
         SET_STATUS: [

@@ -1,17 +1,17 @@
 import type { Redis } from 'ioredis';
 import { Problem } from '../errors.ts';
-import { newId } from '../ids.ts';
+import { newId } from '../platform/ids.ts';
 import type { Log } from '../log.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Secrets } from '../platform/secrets.ts';
 import type { ProviderName, Settings } from '../settings.ts';
-import type { AiSettingsStore } from '../stores/postgres/ai-settings.ts';
-import { createAiSwitch } from '../stores/postgres/ai-switch.ts';
-import { createAiUsageStore } from '../stores/postgres/ai-usage.ts';
-import { pastOutages, type Sql } from '../stores/postgres/client.ts';
-import { createProviderBudget } from '../stores/redis/provider-budget.ts';
-import { createKeptReplies } from './kept-replies.ts';
-import type { MeterDeps } from './metered.ts';
-import { createProviders, type FoundSettings } from './providers.ts';
+import type { AiSettingsStore } from '../stores/postgres/ai/provider-settings.ts';
+import { createSurveyAiSwitch } from '../stores/postgres/ai/survey-ai-enabled.ts';
+import { createAiUsageStore } from '../stores/postgres/ai/usage.ts';
+import { retryOnOutage, type Sql } from '../stores/postgres/client.ts';
+import { createProviderBudget } from '../stores/redis/ai/provider-budget.ts';
+import { createReplyCache } from './providers/reply-cache.ts';
+import type { UsageMeterDeps } from './usage.ts';
+import { createProviders, type EffectiveSettings } from './providers/providers.ts';
 import type { Guard } from '../webhooks/guard.ts';
 
 export interface AiDeps {
@@ -24,20 +24,20 @@ export interface AiDeps {
   /** How long a call may wait for the provider's limits; without it as long as a request may. */
   patienceMs?: number;
   /** See MeterDeps. */
-  isChangedSince?: MeterDeps['isChangedSince'];
+  isChangedSince?: UsageMeterDeps['isChangedSince'];
   log: Log;
 }
 
-const requestPatienceMs = 15_000;
+const requestMaxWaitMs = 15_000;
 
-const atOnce: MeterDeps['lasting'] = (step) => step();
+const atOnce: UsageMeterDeps['lasting'] = (step) => step();
 
 /** Binds a sealed key to its provider. */
 export const aiKeyContext = (name: ProviderName): string => `ai key of ${name}`;
 
 /** Everything that has to do with AI providers in one process. Without a key nothing here does anything but refuse. */
-export function createAi({ settings, stored, secrets, guard, sql, redis, patienceMs = requestPatienceMs, isChangedSince, log }: AiDeps) {
-  const find = async (name: ProviderName): Promise<FoundSettings | undefined> => {
+export function createAi({ settings, stored, secrets, guard, sql, redis, patienceMs = requestMaxWaitMs, isChangedSince, log }: AiDeps) {
+  const find = async (name: ProviderName): Promise<EffectiveSettings | undefined> => {
     const own = settings.ai.providers[name];
     const row = await stored.find(name);
     if (!row) return own.apiKey === undefined ? undefined : { ...own, isAddressEntered: false, source: 'environment' };
@@ -45,7 +45,7 @@ export function createAi({ settings, stored, secrets, guard, sql, redis, patienc
     return {
       // What was not entered is as the environment says: an address, a deployment, models, limits.
       ...rest,
-      apiKey: opened(secrets, row.keySealed, name),
+      apiKey: openSealedKey(secrets, row.keySealed, name),
       ...(row.endpoint !== null && (name === 'azure' ? { endpoint: row.endpoint } : { baseUrl: row.endpoint })),
       ...(row.deployment !== null && { deployment: row.deployment }),
       ...(row.modelHigh !== null && { modelHigh: row.modelHigh }),
@@ -55,16 +55,16 @@ export function createAi({ settings, stored, secrets, guard, sql, redis, patienc
     };
   };
   const { isCacheEnabled, cacheTtlSeconds, callTimeoutMs, retryWaitsSeconds } = settings.ai;
-  const kept = isCacheEnabled ? createKeptReplies({ redis, ttlSeconds: cacheTtlSeconds, log }) : undefined;
+  const kept = isCacheEnabled ? createReplyCache({ redis, ttlSeconds: cacheTtlSeconds, log }) : undefined;
   const usage = createAiUsageStore(sql);
-  const meter = { budget: createProviderBudget(redis), usage, surveys: createAiSwitch(sql), patienceMs, lasting: patienceMs === Infinity ? pastOutages : atOnce, newId: () => newId(), log, ...(isChangedSince && { isChangedSince }) };
-  return { find, fromEnvironment: (name: ProviderName) => settings.ai.providers[name], usage, providers: createProviders({ guard, find, kept, meter, callTimeoutMs, retryWaitsSeconds }) };
+  const meter = { budget: createProviderBudget(redis), usage, surveys: createSurveyAiSwitch(sql), patienceMs, lasting: patienceMs === Infinity ? retryOnOutage : atOnce, newId: () => newId(), log, ...(isChangedSince && { isChangedSince }) };
+  return { find, fromEnvironment: (name: ProviderName) => settings.ai.providers[name], usage, providers: createProviders({ guard, find, replyCache: kept, usageMeter: meter, callTimeoutMs, retryWaitsSeconds }) };
 }
 
 export type Ai = ReturnType<typeof createAi>;
 
 /** A key that was sealed under another master key has to be entered again. */
-function opened(secrets: Pick<Secrets, 'open'>, sealed: Buffer, name: ProviderName): string {
+function openSealedKey(secrets: Pick<Secrets, 'open'>, sealed: Buffer, name: ProviderName): string {
   try {
     return secrets.open(sealed, aiKeyContext(name));
   } catch (error) {

@@ -1,6 +1,6 @@
 import { errors, jwtVerify, SignJWT, type JWTHeaderParameters, type JWTPayload } from 'jose';
-import { isId, newId } from '../ids.ts';
-import { createRecentMap } from '../recent-map.ts';
+import { isId, newId } from '../platform/ids.ts';
+import { createLruCache } from '../platform/lru-cache.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 /** What an access token says: who, and from which session. Roles are not in it: they are read where they are kept. */
@@ -35,7 +35,7 @@ interface Verified extends AccessClaims {
  * to well within a second. A signature is checked once; after that only the time is.
  */
 export function createAccessTokens({ keys, ttlSeconds, nowMs }: AccessTokensOptions) {
-  const verified = createRecentMap<Verified>(tokensRemembered);
+  const verified = createLruCache<Verified>(tokensRemembered);
   return {
     ttlSeconds,
 

@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 export interface AccountGuardOptions {
   redis: Pick<Redis, 'multi' | 'exists' | 'get' | 'set' | 'ttl'>;
   /** Makes a key of an account or an address that tells neither. */
-  disguise(text: string): string;
+  keyedHash(text: string): string;
   log: Log;
   failures?: number;
   windowSeconds?: number;
@@ -19,9 +19,9 @@ const knownAddressSeconds = 30 * 86_400;
  * not signed in from in the last 30 days. Sessions that exist are not touched, and an account that does not exist is counted
  * like any other, so that nothing can be learnt from it. While Redis is away nothing is counted here.
  */
-export function createAccountGuard({ redis, disguise, log, failures = 100, windowSeconds = 3600 }: AccountGuardOptions) {
-  const failuresKey = (account: string) => `sign-in:failures:${disguise(account)}`;
-  const addressKey = (account: string, address: string) => `sign-in:known:${disguise(account)}:${disguise(address)}`;
+export function createAccountGuard({ redis, keyedHash, log, failures = 100, windowSeconds = 3600 }: AccountGuardOptions) {
+  const failuresKey = (account: string) => `sign-in:failures:${keyedHash(account)}`;
+  const addressKey = (account: string, address: string) => `sign-in:known:${keyedHash(account)}:${keyedHash(address)}`;
   const attempt = async <T>(step: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await step();
@@ -37,7 +37,7 @@ export function createAccountGuard({ redis, disguise, log, failures = 100, windo
   };
   return {
     /** Throws RATE_LIMITED while too many have failed. */
-    async assertOpen(account: string, address: string): Promise<void> {
+    async assertNotLocked(account: string, address: string): Promise<void> {
       const seconds = (await attempt(() => secondsToWait(account, address))) ?? 0;
       if (seconds > 0) throw new Problem('RATE_LIMITED', 'Too many failed sign-ins for this account', { retryAfterSeconds: seconds });
     },

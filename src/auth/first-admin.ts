@@ -24,7 +24,7 @@ export interface FirstAdminDeps {
   log: Pick<Log, 'warn'>;
 }
 
-export interface AdminGiven {
+export interface FirstAdminSettings {
   email: string;
   /** Left out: one is made. */
   password?: string | undefined;
@@ -37,7 +37,7 @@ export interface AdminGiven {
  * somebody new, an ADMIN with this password. Without a password one is made; it is in the reply of the one process that
  * did so, and nowhere else. Throws a SettingsError that names ADMIN_EMAIL if the address is not valid.
  */
-export async function ensureFirstAdmin(deps: FirstAdminDeps, given: AdminGiven): Promise<{ createdPassword?: string }> {
+export async function ensureFirstAdmin(deps: FirstAdminDeps, given: FirstAdminSettings): Promise<{ createdPassword?: string }> {
   if (given.resetWord !== undefined) return resetAdmin(deps, given, given.resetWord);
   if (!(await deps.users.isEmpty())) return {};
   const { password, user } = await adminOf(deps, given);
@@ -45,7 +45,7 @@ export async function ensureFirstAdmin(deps: FirstAdminDeps, given: AdminGiven):
   return isCreated && given.password === undefined ? { createdPassword: password } : {};
 }
 
-async function resetAdmin(deps: FirstAdminDeps, given: AdminGiven, word: string): Promise<{ createdPassword?: string }> {
+async function resetAdmin(deps: FirstAdminDeps, given: FirstAdminSettings, word: string): Promise<{ createdPassword?: string }> {
   const { password, user } = await adminOf(deps, given);
   const done = await deps.users.resetAdmin(user, digestOf(word, user.emailKey));
   if (!done) {
@@ -62,7 +62,7 @@ function digestOf(word: string, key: string): string {
   return createHash('sha256').update(JSON.stringify([word, key])).digest('hex');
 }
 
-async function adminOf({ hash, newId }: Pick<FirstAdminDeps, 'hash' | 'newId'>, given: AdminGiven): Promise<{ password: string; user: NewAdmin }> {
+async function adminOf({ hash, newId }: Pick<FirstAdminDeps, 'hash' | 'newId'>, given: FirstAdminSettings): Promise<{ password: string; user: NewAdmin }> {
   const email = given.email.trim();
   if (!isEmail(email)) throw new SettingsError('Bad setting. ADMIN_EMAIL: must be an e-mail address');
   const password = given.password ?? randomBytes(15).toString('base64url');

@@ -1,4 +1,4 @@
-import { createSideThread } from '../side-thread.ts';
+import { createWorkerThread } from '../platform/worker-thread.ts';
 
 export interface Argon2Cost {
   /** KiB */
@@ -14,7 +14,7 @@ export type HashRequest = { kind: 'hash'; password: string; cost: Argon2Cost } |
  * flood of sign-ins takes the time that submissions leave.
  */
 export function createPasswordHasher() {
-  const { ask } = createSideThread<HashRequest, string | boolean>({ body: new URL('./password-thread.js', import.meta.url), name: 'the thread for passwords' });
+  const { run: ask } = createWorkerThread<HashRequest, string | boolean>({ script: new URL('./password-thread.js', import.meta.url), name: 'the thread for passwords' });
   return {
     /** A PHC string. */
     hash: async (password: string, cost: Argon2Cost): Promise<string> => String(await ask({ kind: 'hash', password, cost })),

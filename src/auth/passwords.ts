@@ -1,6 +1,6 @@
 import { hash, parseOptions } from '@node-rs/argon2';
 import { randomBytes } from 'node:crypto';
-import { createGate, type Gate } from '../gate.ts';
+import { createSemaphore, type Semaphore } from '../platform/semaphore.ts';
 import { createPasswordHasher, type PasswordHasher } from './password-hasher.ts';
 
 /** Argon2id with the parameters of the OWASP password storage guidance: 19 MiB, two passes, one lane. */
@@ -23,29 +23,29 @@ export interface PasswordCheck {
 }
 
 /** One hash (19 MiB) is made at a time. */
-export function passwordGate(): Gate {
-  return createGate({ atOnce: 1, waiting: 32, retryAfterSeconds: 3, refusal: 'Too many sign-ins at this moment' });
+export function passwordSemaphore(): Semaphore {
+  return createSemaphore({ concurrency: 1, maxQueued: 32, retryAfterSeconds: 3, queueFullMessage: 'Too many sign-ins at this moment' });
 }
 
 /**
  * Hashes and checks passwords, in NFKC so that every keyboard's spelling of a password is the same. Both refuse with
  * SERVICE_UNAVAILABLE when too many are waiting.
  */
-export function createPasswords({ gate = passwordGate(), hasher = createPasswordHasher() }: { gate?: Gate; hasher?: PasswordHasher } = {}) {
+export function createPasswords({ semaphore = passwordSemaphore(), hasher = createPasswordHasher() }: { semaphore?: Semaphore; hasher?: PasswordHasher } = {}) {
   // Nobody knows the password of this hash; it is there to be computed for accounts that do not exist.
   const dummy = hash(randomBytes(32), cost);
   dummy.catch(() => undefined);
   return {
     /** Throws SERVICE_UNAVAILABLE while too many are waiting; spares what would come before a check in vain. */
-    assertRoom: gate.assertRoom,
+    assertCapacity: semaphore.assertCapacity,
 
     /** A PHC string: `$argon2id$v=19$m=19456,t=2,p=1$…`. */
-    hash: (password: string): Promise<string> => gate.run(() => hasher.hash(password.normalize('NFKC'), cost)),
+    hash: (password: string): Promise<string> => semaphore.run(() => hasher.hash(password.normalize('NFKC'), cost)),
 
     /** Takes the same time whether or not there is a hash to compare with. */
     async check(password: string, stored: string | undefined): Promise<PasswordCheck> {
       const against = stored ?? (await dummy);
-      const isSame = await gate.run(() => hasher.verify(against, password.normalize('NFKC')));
+      const isSame = await semaphore.run(() => hasher.verify(against, password.normalize('NFKC')));
       return { isMatch: isSame && stored !== undefined, isStale: isStale(against) };
     },
   };

@@ -1,5 +1,5 @@
 import { Problem } from '../errors.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Secrets } from '../platform/secrets.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import { hashOpaqueToken, isOpaqueToken, makeOpaqueToken } from './opaque-tokens.ts';
 import type { TokenPair } from './sign-in.ts';

@@ -12,7 +12,7 @@ export function lesserRole(a: UserRole, b: UserRole): UserRole {
 }
 
 /** How somebody stands to one survey. */
-export interface SurveyTie {
+export interface SurveyRelation {
   role: UserRole;
   isOwner: boolean;
   memberRole: 'EDITOR' | 'VIEWER' | undefined;
@@ -22,7 +22,7 @@ export interface SurveyTie {
  * What somebody may do with a survey: an ADMIN everything; its owner everything; a member what was shared. Whoever has the role
  * VIEWER never has more than reading. Undefined: may not even know of it.
  */
-export function surveyRight({ role, isOwner, memberRole }: SurveyTie): 'read' | 'edit' | 'own' | undefined {
+export function surveyRight({ role, isOwner, memberRole }: SurveyRelation): 'read' | 'edit' | 'own' | undefined {
   if (role === 'ADMIN') return 'own';
   if (!isOwner && memberRole === undefined) return undefined;
   if (role === 'VIEWER') return 'read';

@@ -61,9 +61,9 @@ const refused = () => new Problem('UNAUTHORIZED', 'The e-mail or the password is
  */
 export function createSignIn(deps: SignInDeps) {
   return async ({ email, password, address }: Credentials): Promise<TokenPair & { user: Pick<Account, 'id' | 'email' | 'role'> }> => {
-    deps.passwords.assertRoom();
+    deps.passwords.assertCapacity();
     const key = emailKey(email);
-    await deps.guard.assertOpen(key, address);
+    await deps.guard.assertNotLocked(key, address);
     const account = await deps.users.findByEmail(key);
     const { isMatch, isStale } = await deps.passwords.check(password, account?.passwordHash);
     const sessionId = deps.newId();

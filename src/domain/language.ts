@@ -1,21 +1,21 @@
 const pattern = /^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/;
-const longest = 35;
+const maxLength = 35;
 export const languageMessage = 'must be a language tag such as en or zh-Hans';
 
 /** Tags come with every response, and there are few of them. */
-const known = new Map<string, string>();
-const knownAtMost = 1000;
+const canonicalTags = new Map<string, string>();
+const maxCachedTags = 1000;
 
 /**
  * A language tag in its canonical form (BCP 47, RFC 5646 §4.5): `EN` is `en`, `zh-hans` is `zh-Hans`, `iw` is `he`. Undefined where the text is
  * none. Whether there are speakers of it is not asked: a survey may be in any language.
  */
 export function canonicalLanguage(text: string): string | undefined {
-  const found = known.get(text);
+  const found = canonicalTags.get(text);
   if (found !== undefined) return found;
-  const tag = text.length <= longest && pattern.test(text) ? canonical(text) : undefined;
-  if (tag === undefined || tag.length > longest || !pattern.test(tag)) return undefined;
-  if (known.size < knownAtMost) known.set(text, tag);
+  const tag = text.length <= maxLength && pattern.test(text) ? canonical(text) : undefined;
+  if (tag === undefined || tag.length > maxLength || !pattern.test(tag)) return undefined;
+  if (canonicalTags.size < maxCachedTags) canonicalTags.set(text, tag);
   return tag;
 }
 
@@ -24,7 +24,7 @@ function canonical(text: string): string | undefined {
   try {
     return Intl.getCanonicalLocales(text)[0];
   } catch {
-    return irregular.has(text.toLowerCase()) || isExtended(text) ? inCase(text) : undefined;
+    return irregular.has(text.toLowerCase()) || isExtended(text) ? withConventionalCase(text) : undefined;
   }
 }
 
@@ -39,7 +39,7 @@ function isExtended(text: string): boolean {
 }
 
 /** RFC 5646 §2.1.1: regions in capitals, scripts with one, everything else small. */
-function inCase(text: string): string {
+function withConventionalCase(text: string): string {
   const [language = '', ...others] = text.toLowerCase().split('-');
   const cased = others.map((part) => (part.length === 2 ? part.toUpperCase() : /^[a-z]{4}$/.test(part) ? `${part.charAt(0).toUpperCase()}${part.slice(1)}` : part));
   return [language, ...cased].join('-');

@@ -6,18 +6,18 @@ export interface LivePosition {
 }
 
 /** A row number behind every row of an entry. */
-const behindAll = 0xffff_ffff;
+const lastRow = 0xffff_ffff;
 
 /** The place behind the whole of a stream entry (`<ms>-<seq>`). */
-export function behindEntry(id: string): LivePosition {
+export function endOfEntry(id: string): LivePosition {
   const [ms = 0, seq = 0] = id.split('-').map(Number);
-  return { ms, seq, row: behindAll };
+  return { ms, seq, row: lastRow };
 }
 
 export const entryOf = ({ ms, seq }: LivePosition): string => `${ms}-${seq}`;
-export const isWholeEntry = ({ row }: LivePosition): boolean => row === behindAll;
+export const isWholeEntry = ({ row }: LivePosition): boolean => row === lastRow;
 
-export function isBehind(a: LivePosition, b: LivePosition): boolean {
+export function isAfter(a: LivePosition, b: LivePosition): boolean {
   return a.ms !== b.ms ? a.ms > b.ms : a.seq !== b.seq ? a.seq > b.seq : a.row > b.row;
 }
 
@@ -26,10 +26,10 @@ export function encodeLiveCursor({ ms, seq, row }: LivePosition): string {
   return Buffer.from(`${ms}-${seq}-${row}`).toString('base64url');
 }
 
-const plain = /^(\d{1,15})-(\d{1,15})-(\d{1,10})$/;
+const cursorPattern = /^(\d{1,15})-(\d{1,15})-(\d{1,10})$/;
 
 /** Undefined for what was never given out. */
 export function decodeLiveCursor(text: string): LivePosition | undefined {
-  const found = plain.exec(Buffer.from(text, 'base64url').toString('latin1'));
+  const found = cursorPattern.exec(Buffer.from(text, 'base64url').toString('latin1'));
   return found ? { ms: Number(found[1]), seq: Number(found[2]), row: Number(found[3]) } : undefined;
 }

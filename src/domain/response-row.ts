@@ -35,11 +35,11 @@ export function encodeResponse(head: ResponseHead, row: AnswerRow): string {
 
 /** What JSON writes as it is: ASCII without control characters, quotes and backslashes. */
 const plainText = /^[ !#-[\]-~]*$/;
-const longestLook = 100;
+const maxPlainLength = 100;
 
 /** Most texts are short and plain: for those a look takes less time than the serializer. */
 function quoted(text: string): string {
-  return text.length < longestLook && plainText.test(text) ? `"${text}"` : JSON.stringify(text);
+  return text.length < maxPlainLength && plainText.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 function quotedList(texts: readonly string[]): string {
@@ -84,21 +84,21 @@ export function encodeTombstone(surveyId: string, responseId: string, submittedA
   return `["${surveyId}","${responseId}",${submittedAtMs},${tombstoneVersion},1,0,0,0,-1,"","",{},[],[]]`;
 }
 
-const codesFrom = 14;
+const firstCodeColumn = 14;
 
-const lastMoment = 8.64e15;
-const isMoment = (value: unknown): boolean => Number.isSafeInteger(value) && Math.abs(Number(value)) <= lastMoment;
+const maxTimestampMs = 8.64e15;
+const isTimestamp = (value: unknown): boolean => Number.isSafeInteger(value) && Math.abs(Number(value)) <= maxTimestampMs;
 
 /** The reverse of the two above. Throws at a line that is none of theirs. */
 export function decodeResponse(line: string): { head: ResponseHead; row: AnswerRow; isDeleted: boolean } {
   const cells: unknown = JSON.parse(line);
-  if (!Array.isArray(cells) || cells.length < codesFrom) throw new Error('not a response row');
+  if (!Array.isArray(cells) || cells.length < firstCodeColumn) throw new Error('not a response row');
   const [surveyId, responseId, submittedAtMs, version, isDeleted, surveyVersion, isComplete, completedAtMs, durationMs, language, respondent, metadata, numbers, texts] = cells;
-  if (typeof surveyId !== 'string' || typeof responseId !== 'string' || !isMoment(submittedAtMs) || !isMoment(completedAtMs) || !Number.isSafeInteger(version))
+  if (typeof surveyId !== 'string' || typeof responseId !== 'string' || !isTimestamp(submittedAtMs) || !isTimestamp(completedAtMs) || !Number.isSafeInteger(version))
     throw new Error('not a response row');
   return {
     head: { surveyId, responseId, submittedAtMs, version, surveyVersion, isComplete: isComplete === 1, completedAtMs, durationMs, language, respondent, metadata },
-    row: { codes: cells.slice(codesFrom), numbers, texts },
+    row: { codes: cells.slice(firstCodeColumn), numbers, texts },
     isDeleted: isDeleted === 1,
   };
 }
@@ -118,5 +118,5 @@ export function codePositionsOf(line: string): number {
     else if (sign === ']' || sign === '}') depth -= 1;
     else if (sign === ',' && depth === 1) items += 1;
   }
-  return Math.max(0, items - codesFrom);
+  return Math.max(0, items - firstCodeColumn);
 }

@@ -22,28 +22,28 @@ export interface OutboxDeps {
 
 type StoredRow = OutboxRow & { attempts: number };
 
-const batch = 50;
+const batchSize = 50;
 const idleMs = 200;
 /** A pass that takes longer gives the rest of its rows back: it holds them locked. */
-const passMs = 2000;
-const keptDays = 7;
-const longestPauseMs = 300_000;
+const maxPassMs = 2000;
+const retentionDays = 7;
+const maxBackoffMs = 300_000;
 
-const doublingPauseMs = (attempts: number): number => Math.min(longestPauseMs, 500 * 2 ** Math.min(attempts, 20));
+const exponentialBackoffMs = (attempts: number): number => Math.min(maxBackoffMs, 500 * 2 ** Math.min(attempts, 20));
 
 /**
  * Delivers what transactions have left in the outbox, at least once. Each kind has a line of its own, in the order of its writing; a row that
  * fails steps out of it for a while, longer each time. So neither a failing row nor a slow kind keeps others waiting. Several processes may run
  * it: each takes rows that no other has locked, of kinds that it knows; a kind that is new waits for a process that knows it.
  */
-export function createOutbox({ sql, handlers, log, metrics, pauseMs = doublingPauseMs }: OutboxDeps) {
+export function createOutbox({ sql, handlers, log, metrics, pauseMs = exponentialBackoffMs }: OutboxDeps) {
   let isStopping = false;
   let wake: () => void = () => undefined;
   let running: Promise<void> = Promise.resolve();
   const passes = new Map<string, Promise<void>>();
   const kinds = Object.keys(handlers);
 
-  const attempt = async (tx: Tx, { attempts, ...row }: StoredRow): Promise<void> => {
+  const deliver = async (tx: Tx, { attempts, ...row }: StoredRow): Promise<void> => {
     try {
       for (const handle of handlers[row.kind] ?? []) await handle(row);
       await tx`UPDATE outbox SET done_at = now() WHERE id = ${row.id}`;
@@ -56,34 +56,34 @@ export function createOutbox({ sql, handlers, log, metrics, pauseMs = doublingPa
   };
 
   /** Gives whether there may be more at once. */
-  const pass = (kind: string): Promise<boolean> =>
+  const deliverBatch = (kind: string): Promise<boolean> =>
     sql.begin(async (tx) => {
       const rows = await tx<StoredRow[]>`
-        SELECT id, kind, payload, attempts FROM outbox WHERE done_at IS NULL AND kind = ${kind} AND (attempts = 0 OR next_attempt_at <= now()) ORDER BY id LIMIT ${batch} FOR UPDATE SKIP LOCKED`;
-      const until = performance.now() + passMs;
+        SELECT id, kind, payload, attempts FROM outbox WHERE done_at IS NULL AND kind = ${kind} AND (attempts = 0 OR next_attempt_at <= now()) ORDER BY id LIMIT ${batchSize} FOR UPDATE SKIP LOCKED`;
+      const until = performance.now() + maxPassMs;
       for (const row of rows) {
         if (isStopping || performance.now() > until) return true;
-        await attempt(tx, row);
+        await deliver(tx, row);
       }
-      return rows.length === batch;
+      return rows.length === batchSize;
     });
 
-  const work = async (kind: string): Promise<void> => {
+  const drainKind = async (kind: string): Promise<void> => {
     try {
-      while (!isStopping && (await pass(kind)));
+      while (!isStopping && (await deliverBatch(kind)));
     } catch (error) {
-      log.warn({ err: error, kind }, 'the outbox could not be worked off');
+      log.warn({ err: error, kind }, 'processing the outbox failed');
     }
   };
 
-  const look = async (): Promise<void> => {
+  const startDuePasses = async (): Promise<void> => {
     const due = await sql<{ kind: string }[]>`SELECT DISTINCT kind FROM outbox WHERE done_at IS NULL AND kind = ANY(${kinds}) AND (attempts = 0 OR next_attempt_at <= now())`;
-    for (const { kind } of due) if (!passes.has(kind)) passes.set(kind, work(kind).finally(() => passes.delete(kind)));
+    for (const { kind } of due) if (!passes.has(kind)) passes.set(kind, drainKind(kind).finally(() => passes.delete(kind)));
   };
 
   const loop = async () => {
     while (!isStopping) {
-      await look().catch((error: unknown) => log.warn({ err: error }, 'the outbox could not be read'));
+      await startDuePasses().catch((error: unknown) => log.warn({ err: error }, 'the outbox could not be read'));
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, idleMs);
         wake = () => {
@@ -105,7 +105,7 @@ export function createOutbox({ sql, handlers, log, metrics, pauseMs = doublingPa
       metrics.outboxState({ oldestSeconds: Math.max(0, row?.seconds ?? 0), failing: row?.failing ?? 0 });
     },
     /** Forgets what was delivered a week ago. */
-    purge: async (): Promise<void> => void (await sql`DELETE FROM outbox WHERE done_at < now() - make_interval(days => ${keptDays})`),
+    purge: async (): Promise<void> => void (await sql`DELETE FROM outbox WHERE done_at < now() - make_interval(days => ${retentionDays})`),
     async stop(): Promise<void> {
       isStopping = true;
       wake();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isId } from '../ids.ts';
+import { isId } from '../platform/ids.ts';
 
 /** What a job queue carries and how it is worked off. */
 export interface QueueSpec<Payload extends z.ZodType = z.ZodType> {

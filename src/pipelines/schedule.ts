@@ -7,8 +7,8 @@ export interface ScheduledTask {
 }
 
 /** The first turns come soon after the start, lest a process that is often restarted never gets to what is done rarely; not all at once. */
-const firstAfterMs = 5000;
-const apartMs = 500;
+const firstRunAfterMs = 5000;
+const staggerMs = 500;
 
 /** Runs tasks again and again, each never twice at once; a failure is logged and the next turn comes as usual. */
 export function startSchedule(tasks: readonly ScheduledTask[], log: Log) {
@@ -19,13 +19,13 @@ export function startSchedule(tasks: readonly ScheduledTask[], log: Log) {
     const begin = () => {
       if (isBusy || isStopping) return;
       isBusy = true;
-      const turn = task.run().catch((error: unknown) => log.warn({ err: error, task: task.name }, 'a scheduled task failed')).finally(() => {
+      const currentRun = task.run().catch((error: unknown) => log.warn({ err: error, task: task.name }, 'a scheduled task failed')).finally(() => {
         isBusy = false;
-        running.delete(turn);
+        running.delete(currentRun);
       });
-      running.add(turn);
+      running.add(currentRun);
     };
-    const early = task.everyMs > firstAfterMs ? [setTimeout(begin, firstAfterMs + apartMs * index)] : [];
+    const early = task.everyMs > firstRunAfterMs ? [setTimeout(begin, firstRunAfterMs + staggerMs * index)] : [];
     return [...early, setInterval(begin, task.everyMs)].map((timer) => timer.unref());
   });
   return {

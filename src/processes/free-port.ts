@@ -1,5 +1,5 @@
 import { createServer, type AddressInfo } from 'node:net';
-import { StartError } from '../stores/embedded/start-error.ts';
+import { StartError } from '../platform/start-error.ts';
 
 /**
  * The port, once it is known that nobody listens there; for 0 a free one. Processes that share a port bind it in a way that the kernel

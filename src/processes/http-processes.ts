@@ -1,9 +1,9 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../log.ts';
-import type { Figures } from '../metrics.ts';
-import { StartError } from '../stores/embedded/start-error.ts';
-import { createAnswers } from './answers.ts';
+import type { MetricFamilies } from '../metrics.ts';
+import { StartError } from '../platform/start-error.ts';
+import { createPendingRequests } from './pending-requests.ts';
 import type { FromHttpProcess, ToHttpProcess } from './messages.ts';
 
 export interface HttpProcessesOptions {
@@ -11,7 +11,7 @@ export interface HttpProcessesOptions {
   /** Added to the environment of each. */
   env(name: string): Record<string, string>;
   /** The figures of this process, which go with those of the others. */
-  ownFigures(): Promise<Figures>;
+  collectOwnMetrics(): Promise<MetricFamilies>;
   log: Log;
 }
 
@@ -23,19 +23,19 @@ export interface HttpProcesses {
 }
 
 /** A process that cannot say its figures in this time is left out of them. */
-const figuresWithinMs = 1000;
+const metricsTimeoutMs = 1000;
 const restartAfterMs = 500;
 const main = fileURLToPath(new URL('../main.js', import.meta.url));
 
 /** Processes that share one port; the kernel spreads connections over them. One that dies is started again under its name. */
-export function createHttpProcesses({ count, env, ownFigures, log }: HttpProcessesOptions): HttpProcesses {
+export function createHttpProcesses({ count, env, collectOwnMetrics, log }: HttpProcessesOptions): HttpProcesses {
   const children = new Map<string, ChildProcess>();
-  const answers = createAnswers<Figures>(figuresWithinMs);
+  const pending = createPendingRequests<MetricFamilies>(metricsTimeoutMs);
   let isStopping = false;
 
-  const figuresOfAll = async (): Promise<Figures[]> => {
-    const others = [...children.values()].map((child) => answers.ask((ask) => tell(child, { kind: 'figures wanted', ask })));
-    return (await Promise.all([ownFigures(), ...others])).filter((figures) => figures !== undefined);
+  const collectMetrics = async (): Promise<MetricFamilies[]> => {
+    const others = [...children.values()].map((child) => pending.request((requestId) => send(child, { kind: 'metrics requested', requestId })));
+    return (await Promise.all([collectOwnMetrics(), ...others])).filter((metrics) => metrics !== undefined);
   };
 
   const startOne = (name: string): Promise<number> =>
@@ -56,8 +56,8 @@ export function createHttpProcesses({ count, env, ownFigures, log }: HttpProcess
         children.set(name, child);
         child.on('message', (message: FromHttpProcess) => {
           if (message.kind === 'listening') resolve(message.port);
-          else if (message.kind === 'figures') answers.came(message.ask, message.figures);
-          else void figuresOfAll().then((figures) => tell(child, { kind: 'figures of all', ask: message.ask, figures }));
+          else if (message.kind === 'metrics') pending.resolve(message.requestId, message.metrics);
+          else void collectMetrics().then((metrics) => send(child, { kind: 'all metrics', requestId: message.requestId, metrics }));
         });
         child.once('exit', (code, signal) => ended(signal ?? `code ${code}`));
         child.once('error', (error) => ended(error.message));
@@ -80,7 +80,7 @@ export function createHttpProcesses({ count, env, ownFigures, log }: HttpProcess
 }
 
 /** One that has just ended hears nothing any more; that it does not answer is all there is to know. */
-function tell(child: ChildProcess, message: ToHttpProcess): void {
+function send(child: ChildProcess, message: ToHttpProcess): void {
   if (child.connected) child.send(message, () => undefined);
 }
 

@@ -1,23 +1,23 @@
-import type { Figures } from '../metrics.ts';
-import { createAnswers } from './answers.ts';
+import type { MetricFamilies } from '../metrics.ts';
+import { createPendingRequests } from './pending-requests.ts';
 import type { FromHttpProcess, ToHttpProcess } from './messages.ts';
 
 /** Longer than the main process waits for each of the others. */
-const figuresWithinMs = 2000;
+const metricsTimeoutMs = 2000;
 
 /** The main process as one of its HTTP processes sees it. */
 export function createMainProcess() {
-  const answers = createAnswers<Figures[]>(figuresWithinMs);
-  const tell = (message: FromHttpProcess) => void (process.connected && process.send?.(message, undefined, undefined, () => undefined));
+  const pending = createPendingRequests<MetricFamilies[]>(metricsTimeoutMs);
+  const send = (message: FromHttpProcess) => void (process.connected && process.send?.(message, undefined, undefined, () => undefined));
   return {
-    listening: (port: number): void => tell({ kind: 'listening', port }),
+    listening: (port: number): void => send({ kind: 'listening', port }),
     /** The figures of all processes; undefined when the main process does not say them in time. */
-    figuresOfAll: () => answers.ask((ask) => tell({ kind: 'figures wanted', ask })),
+    collectMetrics: () => pending.request((requestId) => send({ kind: 'metrics requested', requestId })),
     /** Answers the main process's questions for this one's figures. */
-    tellFigures(own: () => Promise<Figures>): void {
+    answerMetricsRequests(collectOwnMetrics: () => Promise<MetricFamilies>): void {
       process.on('message', (message: ToHttpProcess) => {
-        if (message.kind === 'figures of all') answers.came(message.ask, message.figures);
-        else void own().then((figures) => tell({ kind: 'figures', ask: message.ask, figures }));
+        if (message.kind === 'all metrics') pending.resolve(message.requestId, message.metrics);
+        else void collectOwnMetrics().then((metrics) => send({ kind: 'metrics', requestId: message.requestId, metrics }));
       });
     },
   };

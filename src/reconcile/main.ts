@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { createLog } from '../log.ts';
 import { readSettings } from '../settings.ts';
-import { runningStores } from '../stores/embedded/running.ts';
-import { openReconciliation } from './stores.ts';
+import { runningStores } from '../stores/embedded/running-stores.ts';
+import { connectStores } from './connect.ts';
 import { reconcile } from './reconcile.ts';
 
 const usage = `npm run reconcile [-- options]
@@ -52,7 +52,7 @@ async function run({ isRepairing, surveyId, after }: ReturnType<typeof readOptio
   const running = runningStores(settings.dataDir);
   const { redisUrl = running.redis, databaseUrl = running.postgres, clickhouseUrls = running.clickhouse === undefined ? undefined : [running.clickhouse] } = settings;
   if (redisUrl === undefined || databaseUrl === undefined || clickhouseUrls === undefined) throw new Error(`No stores: ${settings.dataDir} holds none that a service has started, and REDIS_URL, DATABASE_URL and CLICKHOUSE_URL are not all set`);
-  const { close, ...stores } = await openReconciliation({ redisUrl, databaseUrl, clickhouseUrls, cluster: settings.clickhouseCluster, shards: settings.intakeShards, log: createLog('error') });
+  const { close, ...stores } = await connectStores({ redisUrl, databaseUrl, clickhouseUrls, cluster: settings.clickhouseCluster, shards: settings.intakeShards, log: createLog('error') });
   try {
     return await reconcile({ ...stores, isRepairing, surveyId, after, print: (line) => void process.stdout.write(`${line}\n`) });
   } finally {

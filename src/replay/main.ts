@@ -3,17 +3,17 @@ import { detect } from './file/detect.ts';
 import { emptyMapping, readMapping } from './file/mapping.ts';
 import { readTable } from './file/table.ts';
 import { readOptions, usage, type Options } from './options.ts';
-import { createProgress } from './progress.ts';
+import { createProgressPrinter } from './progress.ts';
 import { detectionLines } from './report.ts';
 import { replay } from './run.ts';
 import { createApi } from './service/api.ts';
-import { findVariable, usualVariables } from './verify/crosstab.ts';
+import { findVariable, defaultVariables } from './verify/crosstab.ts';
 
 /** `npm run replay`: 0 when all is equal, 1 when something differs or fails, 2 when the arguments are wrong. */
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<number> {
-  const options = understood(args);
+  const options = parseArguments(args);
   if (typeof options === 'number') return options;
   try {
     return (await run(options)) ? 0 : 1;
@@ -23,7 +23,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-function understood(args: readonly string[]): Options | number {
+function parseArguments(args: readonly string[]): Options | number {
   try {
     const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password } = process.env;
     const options = readOptions(args, { email, password });
@@ -46,8 +46,8 @@ async function run(options: Options): Promise<boolean> {
   }
   const [first, second] = options.crosstab ?? [];
   const find = (name: string) => findVariable(detection.questions, name);
-  const crosstab = first === undefined || second === undefined ? usualVariables(detection.questions) : ([find(first), find(second)] as const);
-  const progress = createProgress(process.stderr);
+  const crosstab = first === undefined || second === undefined ? defaultVariables(detection.questions) : ([find(first), find(second)] as const);
+  const progress = createProgressPrinter(process.stderr);
   const api = createApi({ ...options, onPause: progress.pause });
   const fileName = basename(options.file);
   return replay({ ...options, api, table, detection, digest, fileName, crosstab, title: options.title ?? fileName, print, onProgress: progress.count });

@@ -1,13 +1,13 @@
-const linesAtMost = 10;
+const maxLines = 10;
 
 /** Tells how far it is: in place on a terminal, else a line for every tenth. */
-export function createProgress(output: { isTTY?: boolean; write(text: string): unknown }) {
+export function createProgressPrinter(output: { isTTY?: boolean; write(text: string): unknown }) {
   let pausedUntil = 0;
   const isLive = output.isTTY === true;
   return {
     count(done: number, total: number): void {
       if (isLive && (done % 25 === 0 || done === total)) output.write(`\r${done} of ${total} rows${done === total ? '\n' : ''}`);
-      const step = Math.ceil(total / linesAtMost);
+      const step = Math.ceil(total / maxLines);
       if (!isLive && (done % step === 0 || done === total)) output.write(`${done} of ${total} rows\n`);
     },
     /** Said once, although many calls wait at the same time. */

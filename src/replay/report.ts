@@ -1,17 +1,17 @@
 import { inReadingOrder } from '../domain/questions/reading-order.ts';
 import type { Detection } from './file/detect.ts';
 import type { Table } from './file/table.ts';
-import type { MadeQuestion } from './kinds/kind.ts';
+import type { ImportedQuestion } from './types/adapter.ts';
 import type { CrosstabReply, Statistic } from './service/replies.ts';
 import { percentText, shorten, textTable } from './text-table.ts';
-import type { Difference, Standing } from './verify/compare.ts';
+import type { Difference, AnswerSplit } from './verify/compare.ts';
 import type { Variable } from './verify/crosstab.ts';
 
 const wordsShown = 10;
 const differencesShown = 200;
 
 /** A question's counts as analytics has them, in the file's words. */
-export function questionLines({ found, options, rows }: MadeQuestion, { place, statistic, leftOut }: { place: number; statistic: Statistic } & Pick<Standing, 'leftOut'>): string[] {
+export function questionLines({ found, options, rows }: ImportedQuestion, { place, statistic, leftOut }: { place: number; statistic: Statistic } & Pick<AnswerSplit, 'leftOut'>): string[] {
   const head = `${place + 1}. ${shorten(found.text, 150)}  [${found.type}: ${statistic.responseCount} answered, ${statistic.skippedCount} not]`;
   const left = [...leftOut].map(([why, count]) => `  left out: ${count} ${why}`);
   return ['', head, ...textTable(tableOf(statistic, { options: [...options], rows: [...rows] })), ...measureLines(statistic), ...wordLines(statistic), ...left];

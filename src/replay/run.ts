@@ -2,10 +2,10 @@ import type { Detection } from './file/detect.ts';
 import type { Table } from './file/table.ts';
 import { crosstabLines, differenceLines, questionLines } from './report.ts';
 import type { Api } from './service/api.ts';
-import { settledAnalytics } from './service/settle.ts';
+import { waitForAnalytics } from './service/wait-for-analytics.ts';
 import { submitRows, type Submitted } from './service/submit.ts';
-import { continueSurvey, makeSurvey, type MadeSurvey } from './service/survey.ts';
-import { compareAll, merge, standingOf, statisticOf, type Comparison } from './verify/compare.ts';
+import { continueSurvey, createSurvey, type ImportedSurvey } from './service/survey.ts';
+import { compareAll, mergeComparisons, splitAnswers, statisticOf, type Comparison } from './verify/compare.ts';
 import { askCrosstab, compareCrosstab, type Variable } from './verify/crosstab.ts';
 
 export interface ReplayOptions {
@@ -39,16 +39,16 @@ export async function replay(options: ReplayOptions): Promise<boolean> {
   printSubmitted(options, submitted, performance.now() - startedAt);
   const refused = new Set(submitted.refused.map(({ row }) => row));
   const taken = rows.filter((_, place) => !refused.has(place));
-  const analytics = await settledAnalytics(api, survey.id, taken.length);
+  const analytics = await waitForAnalytics(api, survey.id, taken.length);
   for (const [place, question] of survey.questions.entries())
-    for (const line of questionLines(question, { place, statistic: statisticOf(analytics, question), ...standingOf(question, taken) })) print(line);
-  const compared = merge([compareAll(survey.questions, taken, analytics), ...(await crossed(options, survey, taken))]);
+    for (const line of questionLines(question, { place, statistic: statisticOf(analytics, question), ...splitAnswers(question, taken) })) print(line);
+  const compared = mergeComparisons([compareAll(survey.questions, taken, analytics), ...(await compareRequestedCrosstab(options, survey, taken))]);
   print('');
-  return options.isVerifying ? conclude(options, survey, submitted, compared) : refused.size === 0;
+  return options.isVerifying ? printVerdict(options, survey, submitted, compared) : refused.size === 0;
 }
 
-function openSurvey({ api, title, fileName, detection: { questions }, surveyId }: ReplayOptions): Promise<MadeSurvey> {
-  return surveyId === undefined ? makeSurvey(api, { title, description: `Responses of ${fileName}`, questions }) : continueSurvey(api, surveyId, questions);
+function openSurvey({ api, title, fileName, detection: { questions }, surveyId }: ReplayOptions): Promise<ImportedSurvey> {
+  return surveyId === undefined ? createSurvey(api, { title, description: `Responses of ${fileName}`, questions }) : continueSurvey(api, surveyId, questions);
 }
 
 function printSubmitted({ print, table: { rows, remarks } }: ReplayOptions, { refused, replayedCount }: Submitted, tookMs: number): void {
@@ -58,14 +58,14 @@ function printSubmitted({ print, table: { rows, remarks } }: ReplayOptions, { re
   if (refused.length > refusalsShown) print(`… and ${refused.length - refusalsShown} more`);
 }
 
-async function crossed({ api, crosstab, print }: ReplayOptions, survey: MadeSurvey, rows: Table['rows']): Promise<Comparison[]> {
+async function compareRequestedCrosstab({ api, crosstab, print }: ReplayOptions, survey: ImportedSurvey, rows: Table['rows']): Promise<Comparison[]> {
   if (!crosstab) return [];
   const reply = await askCrosstab(api, survey, crosstab);
   for (const line of crosstabLines(crosstab, reply)) print(line);
   return [compareCrosstab({ questions: survey.questions, rows, variables: crosstab, reply })];
 }
 
-function conclude({ print }: ReplayOptions, { questions }: MadeSurvey, { refused }: Submitted, { cells, differences }: Comparison): boolean {
+function printVerdict({ print }: ReplayOptions, { questions }: ImportedSurvey, { refused }: Submitted, { cells, differences }: Comparison): boolean {
   for (const line of differenceLines(differences)) print(line);
   const isEqual = differences.length === 0 && refused.length === 0;
   if (isEqual) print(`verified: ${cells} cells of ${questions.length} questions equal`);

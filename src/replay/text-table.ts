@@ -1,8 +1,8 @@
-const longestCell = 80;
+const maxCellLength = 80;
 
 /** Lines of a table for a terminal: the first column to the left, figures to the right, long texts cut. */
 export function textTable(lines: readonly (readonly string[])[]): string[] {
-  const cut = lines.map((line) => line.map((cell, column) => shorten(cell, column === 0 ? longestCell : 18)));
+  const cut = lines.map((line) => line.map((cell, column) => shorten(cell, column === 0 ? maxCellLength : 18)));
   const widths = Array.from({ length: Math.max(0, ...cut.map((line) => line.length)) }, (_, column) => Math.max(...cut.map((line) => lengthOf(line[column] ?? ''))));
   return cut.map((line) => `  ${line.map((cell, column) => padded(cell, widths[column] ?? 0, column === 0)).join('  ')}`.trimEnd());
 }

@@ -1,18 +1,18 @@
-import { newId } from '../ids.ts';
+import { newId } from '../platform/ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Settings } from '../settings.ts';
 import { createClickHouse } from './clickhouse/client.ts';
-import { createCrosstabStore } from './clickhouse/crosstab.ts';
-import { createFindingTable } from './clickhouse/findings.ts';
-import { createIdempotencyRecords } from './clickhouse/idempotency-records.ts';
+import { createCrosstabStore } from './clickhouse/counts/crosstab.ts';
+import { createAnnotationTable } from './clickhouse/annotation-table.ts';
+import { createIdempotencyRecords } from './clickhouse/write/idempotency-records.ts';
 import { createResponseStore } from './clickhouse/responses.ts';
-import { createTotalsStore } from './clickhouse/totals.ts';
-import { beginContacts } from './contacts.ts';
-import { createExportFiles } from './files.ts';
-import { createFindings } from './findings.ts';
-import { createKeptCounts } from './kept-counts.ts';
-import { createAiFindingRows } from './postgres/ai-findings.ts';
+import { createTotalsStore } from './clickhouse/counts/totals.ts';
+import { openStoreConnections } from './connections/open-connections.ts';
+import { createExportFiles } from './export-files.ts';
+import { createAnnotations } from './annotations.ts';
+import { createQueryCache } from './query-cache.ts';
+import { createAiAnnotationRows } from './postgres/ai/annotations.ts';
 import { createPostgres } from './postgres/client.ts';
 import { createExportStore } from './postgres/exports.ts';
 import { createSurveyStore } from './postgres/surveys.ts';
@@ -21,18 +21,18 @@ import { createUploadRows } from './postgres/uploads.ts';
 import { createDeliveryStore } from './postgres/webhook-deliveries.ts';
 import { createWebhookStore } from './postgres/webhooks.ts';
 import { createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
-import { createDefinitions } from './redis/definitions.ts';
-import { createIdempotencyGenerations } from './redis/idempotency.ts';
-import { createIntake } from './redis/intake.ts';
-import { createLiveNews, createLiveStream } from './redis/live.ts';
-import { createMessages } from './redis/messages.ts';
-import { createPaidReplies } from './redis/paid-replies.ts';
-import { watchPressure } from './redis/pressure.ts';
-import { createRightsNews } from './redis/rights-news.ts';
-import { createShards } from './redis/shards.ts';
-import { createStoredMarks } from './redis/stored-marks.ts';
-import { createStream } from './redis/stream.ts';
-import { clickhouseUntilReached, openedLater, sqlUntilReached } from './until-reached.ts';
+import { createDefinitionStore } from './redis/intake/definitions.ts';
+import { createIdempotencyGenerations } from './redis/intake/idempotency.ts';
+import { createIntake } from './redis/intake/intake.ts';
+import { createLiveNotifications, createLiveStream } from './redis/live-stream.ts';
+import { createPubSub } from './redis/pub-sub.ts';
+import { createUnsavedReplies } from './redis/ai/unsaved-replies.ts';
+import { watchMemoryPressure } from './redis/intake/memory-pressure.ts';
+import { createPermissionNotifications } from './redis/permission-notifications.ts';
+import { createShards } from './redis/intake/shards.ts';
+import { createDataVersions } from './redis/intake/data-version.ts';
+import { createStream } from './redis/intake/stream.ts';
+import { requireReadyClickHouse, deferConnect, requireReadySql } from './connections/require-ready.ts';
 import { createDiskStorage } from './uploads/disk.ts';
 
 export interface StoreUrls {
@@ -46,7 +46,7 @@ export interface OpenStoresOptions {
   urls: StoreUrls;
   settings: Pick<Settings, 'intakeShards' | 'clickhouseCluster' | 'dataDir'> & Partial<Pick<Settings, 'uploadBucket' | 'intakeMayLose'>>;
   log: Log;
-  metrics: Pick<Metrics, 'committed' | 'submitted' | 'intakeFilled'>;
+  metrics: Pick<Metrics, 'committed' | 'submitted' | 'intakeMemoryUsed'>;
 }
 
 /**
@@ -58,22 +58,22 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   // Reading the streams must not wait behind the writers' batches.
   const streamRedis = createSharedRedis(urls.redis, log);
   const sharedRedis = createSharedRedis(urls.redisJobs, log);
-  const listeningRedis = createWaitingRedis(urls.redisJobs, log);
+  const subscriberRedis = createWaitingRedis(urls.redisJobs, log);
   // Live streams read a lot when many clients come back at once: ingest must not wait behind them.
   const liveRedis = createSharedRedis(urls.redis, log);
-  const redises = [intakeRedis, streamRedis, liveRedis, sharedRedis, listeningRedis];
+  const redises = [intakeRedis, streamRedis, liveRedis, sharedRedis, subscriberRedis];
   const placement = settings.clickhouseCluster === undefined ? {} : { cluster: settings.clickhouseCluster };
   const [ownSql, ownClickHouse] = [createPostgres(urls.postgres, { log }), createClickHouse({ urls: urls.clickhouse, log })];
-  const contacts = beginContacts({
+  const contacts = openStoreConnections({
     urls, settings, placement, log, clickhouse: ownClickHouse,
-    openIntake: [intakeRedis, streamRedis, liveRedis].map(openedLater), openJobs: [sharedRedis, listeningRedis].map(openedLater),
+    openIntake: [intakeRedis, streamRedis, liveRedis].map(deferConnect), openJobs: [sharedRedis, subscriberRedis].map(deferConnect),
   });
-  const [sql, clickhouse] = [sqlUntilReached(ownSql, contacts.postgres), clickhouseUntilReached(ownClickHouse, contacts.clickhouse)];
+  const [sql, clickhouse] = [requireReadySql(ownSql, contacts.postgres), requireReadyClickHouse(ownClickHouse, contacts.clickhouse)];
   const shards = createShards(settings.intakeShards);
   const [totals, crosstab] = [createTotalsStore({ clickhouse, ...placement }), createCrosstabStore({ clickhouse, ...placement })];
-  const areServersApart = placement.cluster !== undefined || urls.clickhouse.length > 1;
-  const pressure = watchPressure(streamRedis, { shards, tell: metrics.intakeFilled });
-  const messages = createMessages({ sender: sharedRedis, listener: listeningRedis, log });
+  const mayReplicasLag = placement.cluster !== undefined || urls.clickhouse.length > 1;
+  const pressure = watchMemoryPressure(streamRedis, { shards, report: metrics.intakeMemoryUsed });
+  const messages = createPubSub({ publisher: sharedRedis, subscriber: subscriberRedis, log });
   // The SDK takes a while to load, and most installations never need it.
   const uploadStorage = settings.uploadBucket ? (await import('./uploads/s3.ts')).createS3Storage({ ...settings.uploadBucket, log }) : createDiskStorage(settings.dataDir);
   return {
@@ -86,21 +86,21 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     translations: createTranslationStore(sql),
     uploadRows: createUploadRows(sql),
     uploadStorage,
-    intake: createIntake({ redis: intakeRedis, shards, metrics, room: pressure }),
-    definitions: createDefinitions({ redis: streamRedis, shards, bytesAtMost: pressure.definitionBytes }),
+    intake: createIntake({ redis: intakeRedis, shards, metrics, memory: pressure }),
+    definitions: createDefinitionStore({ redis: streamRedis, shards, maxBytes: pressure.definitionBytes }),
     isFormerKnown: contacts.isFormerKnown,
     generations: createIdempotencyGenerations(streamRedis, shards),
     stream: createStream(streamRedis),
     responses: createResponseStore({ clickhouse, ...placement }),
     idempotencyRecords: createIdempotencyRecords(clickhouse),
     totals,
-    keptCounts: createKeptCounts({ totals, crosstab, marks: createStoredMarks(liveRedis, shards), areServersApart }),
-    findings: createFindings({ rows: createAiFindingRows(sql), table: createFindingTable({ clickhouse, ...placement }), newId: () => newId() }),
-    paidReplies: createPaidReplies(sharedRedis),
+    queryCache: createQueryCache({ totals, crosstab, dataVersions: createDataVersions(liveRedis, shards), mayReplicasLag }),
+    annotations: createAnnotations({ rows: createAiAnnotationRows(sql), table: createAnnotationTable({ clickhouse, ...placement }), newId: () => newId() }),
+    unsavedReplies: createUnsavedReplies(sharedRedis),
     live: createLiveStream(liveRedis),
     messages,
-    liveNews: createLiveNews(messages),
-    rightsNews: createRightsNews(messages),
+    liveNotifications: createLiveNotifications(messages),
+    permissionNotifications: createPermissionNotifications(messages),
     async close(): Promise<void> {
       contacts.stop();
       pressure.stop();

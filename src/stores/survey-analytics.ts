@@ -1,8 +1,8 @@
 import type { CountResult } from '../domain/questions/contract.ts';
 import { registry } from '../domain/questions/registry.ts';
-import { interpretQuestion, surveyHead } from '../domain/statistics.ts';
+import { interpretQuestion, surveyHead } from '../domain/analytics/statistics.ts';
 import { visibleQuestions, type Question, type SurveyWithQuestions } from '../domain/survey.ts';
-import type { SurveyCountQuery, TotalsStore } from './clickhouse/totals.ts';
+import type { SurveyCountQuery, TotalsStore } from './clickhouse/counts/totals.ts';
 
 export type AnalyticsSelection = Pick<SurveyCountQuery, 'filters' | 'startDate' | 'endDate' | 'isComplete'>;
 

@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Secrets } from '../platform/secrets.ts';
 import type { DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
-import { soonMs, type Webhook, type WebhookStore } from '../stores/postgres/webhooks.ts';
+import { leaseAheadMs, type Webhook, type WebhookStore } from '../stores/postgres/webhooks.ts';
 import { bodyOf, type Message } from './message.ts';
-import { createPace } from './pace.ts';
-import { createRecent } from './recent.ts';
+import { createRateThrottle } from './throttle.ts';
+import { createLruCache } from './lru-cache.ts';
 import { secretContext } from './secret-context.ts';
 import { createEndpointAgent, socketsPerEndpoint, type EndpointAgent, type Send } from './send.ts';
-import { createSettler } from './settler.ts';
+import { createOutcomeWriter } from './outcome-writer.ts';
 import { signedHeaders } from './sign.ts';
-import { judge, type Verdict } from './verdict.ts';
-import { createWaiting } from './waiting.ts';
+import { evaluateAttempt, type AttemptOutcome } from './attempt-outcome.ts';
+import { createDueMessages } from './due-messages.ts';
 
 export interface DeliverDeps {
-  webhooks: Pick<WebhookStore, 'lease' | 'extend' | 'release' | 'markFailing' | 'pause' | 'disable'>;
-  deliveries: Pick<DeliveryStore, 'due' | 'ofBatch' | 'bindBatch' | 'settle'>;
+  webhooks: Pick<WebhookStore, 'lease' | 'renewLease' | 'release' | 'markFailing' | 'pause' | 'disable'>;
+  deliveries: Pick<DeliveryStore, 'findDue' | 'findPendingOfBatch' | 'bindBatch' | 'saveResults'>;
   send: Send;
   secrets: Pick<Secrets, 'open'>;
   scheduleSeconds: readonly number[];
-  metrics: { webhookAttempted(result: Verdict['result']): void };
+  metrics: { webhookAttempted(result: AttemptOutcome['result']): void };
   log: Log;
   now(): number;
   random(): number;
@@ -30,15 +30,15 @@ export interface DeliverDeps {
 const leaseMs = 6000;
 const renewMs = 1500;
 /** Without renewal no attempt begins any more this long before the lease ends. */
-const safeMs = 2500;
+const safetyMarginMs = 2500;
 /** After this time another job goes on, so that endpoints without end let others in. */
 const sliceMs = 20_000;
-const agentsKept = 1000;
+const maxAgents = 1000;
 /** Who waits for a turn looks this often whether the run is lost. */
-const lookMs = 200;
+const pollMs = 200;
 
 /** What one process needs to deliver to one endpoint for a while. */
-interface Run {
+interface DeliveryRun {
   webhook: Webhook;
   agent: EndpointAgent;
   secrets: readonly string[];
@@ -62,29 +62,29 @@ interface Run {
 /** Delivers what is due, endpoint by endpoint: each with its own lease, connections and pace, so that none waits for another. */
 export function createDeliverer(deps: DeliverDeps) {
   const { webhooks, deliveries, send, metrics, log, now } = deps;
-  const agents = createRecent<EndpointAgent>(agentsKept, (agent) => agent.destroy());
-  const paces = createRecent<ReturnType<typeof createPace>>(agentsKept);
+  const agents = createLruCache<EndpointAgent>(maxAgents, (agent) => agent.destroy());
+  const throttles = createLruCache<ReturnType<typeof createRateThrottle>>(maxAgents);
   /** Endpoints at hand. A lease that ran out while PostgreSQL was away must not let this process in twice. */
-  const atHand = new Set<string>();
+  const inProgress = new Set<string>();
   let isStopping = false;
   let isAborted = false;
 
-  const attempt = async ({ webhook, agent, secrets, end }: Run, message: Message): Promise<Verdict> => {
+  const attempt = async ({ webhook, agent, secrets, end }: DeliveryRun, message: Message): Promise<AttemptOutcome> => {
     const startedAtMs = now();
     const body = bodyOf(message);
     const headers = signedHeaders({ webhookId: message.webhookId, timestamp: Math.floor(startedAtMs / 1000), body }, secrets);
     const sent = await send({ url: webhook.url, headers, body, agent });
     const tries = Math.max(...message.deliveries.map((delivery) => delivery.tries));
-    const verdict = judge(sent, { startedAtMs, nowMs: now(), tries, scheduleSeconds: deps.scheduleSeconds, random: deps.random(), failingSince: webhook.failingSince });
+    const verdict = evaluateAttempt(sent, { startedAtMs, nowMs: now(), tries, scheduleSeconds: deps.scheduleSeconds, random: deps.random(), failingSince: webhook.failingSince });
     metrics.webhookAttempted(verdict.result);
     if (verdict.disableReason !== undefined || verdict.pauseUntilMs !== undefined) end();
     return verdict;
   };
 
   /** Notes what the attempt says of the endpoint itself; only changes are written. */
-  const note = async ({ webhook }: Run, verdict: Verdict): Promise<void> => {
+  const recordEndpointState = async ({ webhook }: DeliveryRun, verdict: AttemptOutcome): Promise<void> => {
     if (verdict.disableReason !== undefined) {
-      log.warn({ webhookId: webhook.id, reason: verdict.disableReason }, 'an endpoint is switched off');
+      log.warn({ webhookId: webhook.id, reason: verdict.disableReason }, 'a webhook endpoint was disabled');
       await webhooks.disable(webhook.id, { at: new Date(now()), reason: verdict.disableReason });
     }
     if (verdict.pauseUntilMs !== undefined) await webhooks.pause(webhook.id, new Date(verdict.pauseUntilMs));
@@ -94,100 +94,100 @@ export function createDeliverer(deps: DeliverDeps) {
     await webhooks.markFailing(webhook.id, webhook.failingSince);
   };
 
-  const lane = async (run: Run, waiting: ReturnType<typeof createWaiting>, settler: ReturnType<typeof createSettler>): Promise<void> => {
+  const sendLoop = async (run: DeliveryRun, waiting: ReturnType<typeof createDueMessages>, settler: ReturnType<typeof createOutcomeWriter>): Promise<void> => {
     while (!run.isOver()) {
-      await settler.hasRoom();
+      await settler.waitForRoom();
       const message = await waiting.next(run.isOver);
       if (!message) return;
-      if (!(await haveTurn(run, message))) return waiting.done(message);
+      if (!(await waitForTurn(run, message))) return waiting.done(message);
       const verdict = await attempt(run, message);
       // We cut it ourselves: the endpoint is not to blame, and the delivery stays due.
       if (isAborted && verdict.result === 'connection') return waiting.done(message);
-      await note(run, verdict).catch((error: unknown) => log.warn({ err: error, webhookId: run.webhook.id }, "an endpoint's state could not be written"));
+      await recordEndpointState(run, verdict).catch((error: unknown) => log.warn({ err: error, webhookId: run.webhook.id }, "an endpoint's state could not be written"));
       void settler.add(message, verdict).then(() => waiting.done(message));
     }
   };
 
   /** Waits until the endpoint's pace lets the message go; false when it should not be sent by this run. A turn that would come after its slice is left to another. */
-  const haveTurn = async ({ webhook, sliceUntil, turnInMs, takeTurn, renew, isLost, isOver }: Run, message: Message): Promise<boolean> => {
+  const waitForTurn = async ({ webhook, sliceUntil, turnInMs, takeTurn, renew, isLost, isOver }: DeliveryRun, message: Message): Promise<boolean> => {
     if (webhook.maxPerSecond === null) return !isOver();
     for (let waitMs = 1; waitMs > 0 && !isLost(); ) {
       waitMs = turnInMs();
       if (performance.now() + waitMs > sliceUntil) return false;
-      if (waitMs > 0) await sleep(Math.min(waitMs, lookMs));
+      if (waitMs > 0) await sleep(Math.min(waitMs, pollMs));
     }
     if (isLost()) return false;
     const giveBack = takeTurn(message.deliveries.length);
     // Should this process die now, its lease alone would keep others away for less long.
-    if (turnInMs() > safeMs) await renew();
+    if (turnInMs() > safetyMarginMs) await renew();
     if (!isLost()) return true;
     giveBack();
     return false;
   };
 
   /** The turns of one run: not before that which the row names, since another process may have had those before it. */
-  const turnsOf = ({ id, maxPerSecond, nextTurnAt: noted }: Webhook): Pick<Run, 'turnInMs' | 'nextTurnAt' | 'takeTurn'> => {
+  const turnScheduleOf = ({ id, maxPerSecond, nextSendAt: noted }: Webhook): Pick<DeliveryRun, 'turnInMs' | 'nextTurnAt' | 'takeTurn'> => {
     if (maxPerSecond === null) return { turnInMs: () => 0, nextTurnAt: () => null, takeTurn: () => () => undefined };
-    const pace = paces.get(id, createPace);
+    const pace = throttles.get(id, createRateThrottle);
     const notBefore = performance.now() + (noted ? noted.getTime() - now() : 0);
     const turnInMs = () => Math.max(pace.waitMs(maxPerSecond), notBefore - performance.now(), 0);
     const nextTurnAt = () => (turnInMs() > 0 ? new Date(Math.ceil(now() + turnInMs())) : null);
     return { turnInMs, nextTurnAt, takeTurn: (events) => pace.take(maxPerSecond, events) };
   };
 
-  const work = async (webhook: Webhook, holder: string, turns: ReturnType<typeof turnsOf>): Promise<'idle' | 'more'> => {
+  const deliverUntilDone = async (webhook: Webhook, holder: string, turns: ReturnType<typeof turnScheduleOf>): Promise<'idle' | 'more'> => {
     const sliceUntil = performance.now() + sliceMs;
-    let safeUntil = performance.now() + leaseMs - safeMs;
+    let safeUntil = performance.now() + leaseMs - safetyMarginMs;
     let isEnded = false;
     const isLost = () => isEnded || isStopping || performance.now() > safeUntil;
     const renew = (): Promise<void> => {
       const askedAt = performance.now();
-      return webhooks.extend({ webhookId: webhook.id, holder, nowMs: now(), untilMs: now() + leaseMs, asOf: webhook.updatedAt, nextTurnAt: turns.nextTurnAt() }).then(
-        (isKept) => void (isKept ? (safeUntil = askedAt + leaseMs - safeMs) : run.end()),
+      return webhooks.renewLease({ webhookId: webhook.id, holder, nowMs: now(), untilMs: now() + leaseMs, asOf: webhook.updatedAt, nextSendAt: turns.nextTurnAt() }).then(
+        (isKept) => void (isKept ? (safeUntil = askedAt + leaseMs - safetyMarginMs) : run.end()),
         () => undefined,
       );
     };
-    const run: Run = {
+    const run: DeliveryRun = {
       webhook, agent: agents.get(webhook.id, createEndpointAgent), secrets: secretsOf(webhook, deps),
       ...turns, sliceUntil, renew, isLost, isOver: () => isLost() || performance.now() > sliceUntil, end: () => void (isEnded = true),
     };
     const renewal = setInterval(() => void renew(), renewMs);
-    const waiting = createWaiting({ deliveries, webhook, now, newId: deps.newId });
-    const settler = createSettler({ settle: deliveries.settle, log });
+    const waiting = createDueMessages({ deliveries, webhook, now, newId: deps.newId });
+    const settler = createOutcomeWriter({ settle: deliveries.saveResults, log });
     const failing = (error: unknown) => {
       run.end();
       throw error;
     };
     // One lane's trouble ends the others, but is told only when all have ended: until then the endpoint is ours, or another run would send what they have sent.
-    const lanes = Array.from({ length: socketsPerEndpoint }, () => lane(run, waiting, settler).catch(failing));
-    const ends = await Promise.allSettled(lanes);
-    await settler.flushed();
+    const loops = Array.from({ length: socketsPerEndpoint }, () => sendLoop(run, waiting, settler).catch(failing));
+    const ends = await Promise.allSettled(loops);
+    await settler.flush();
     clearInterval(renewal);
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed) throw failed.reason;
     // A turn that comes just after the slice is waited for by the next run.
-    const isTurnLeft = webhook.maxPerSecond !== null && performance.now() > sliceUntil - soonMs;
+    const isTurnLeft = webhook.maxPerSecond !== null && performance.now() > sliceUntil - leaseAheadMs;
     return (run.isOver() || isTurnLeft) && !isEnded ? 'more' : 'idle';
   };
 
-  const leased = async (webhookId: string): Promise<'idle' | 'more'> => {
+  const withLease = async (webhookId: string): Promise<'idle' | 'more'> => {
     const holder = deps.newId();
     const webhook = await webhooks.lease({ webhookId, holder, nowMs: now(), untilMs: now() + leaseMs });
     if (!webhook) return 'idle';
-    const turns = turnsOf(webhook);
+    const turns = turnScheduleOf(webhook);
     try {
-      return await work(webhook, holder, turns);
+      return await deliverUntilDone(webhook, holder, turns);
     } finally {
-      await webhooks.release({ webhook, at: turns.nextTurnAt() }, holder).catch((error: unknown) => log.warn({ err: error, webhookId }, 'an endpoint is given back when its lease ends'));
+      await webhooks.release({ webhook, at: turns.nextTurnAt() }, holder).catch((error: unknown) => log.warn({ err: error, webhookId }, 'releasing the lease of an endpoint failed, it expires by itself'));
     }
   };
 
   return {
     /** Works off what is due for an endpoint. `more`: there may be more at once; another job should follow. */
     async drain(webhookId: string): Promise<'idle' | 'more'> {
-      if (isStopping || atHand.has(webhookId)) return 'idle';
-      atHand.add(webhookId);
-      return leased(webhookId).finally(() => atHand.delete(webhookId));
+      if (isStopping || inProgress.has(webhookId)) return 'idle';
+      inProgress.add(webhookId);
+      return withLease(webhookId).finally(() => inProgress.delete(webhookId));
     },
     /** No attempt begins any more; those under way end. */
     stop(): void {

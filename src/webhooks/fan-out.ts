@@ -1,14 +1,14 @@
 import type { ResponseHead } from '../domain/response-row.ts';
-import { isOwnResponseId } from '../ids.ts';
+import { isServerGeneratedId } from '../platform/ids.ts';
 import type { Log } from '../log.ts';
 import type { DeliveryStore, NewDelivery } from '../stores/postgres/webhook-deliveries.ts';
-import type { Listener, WebhookStore } from '../stores/postgres/webhooks.ts';
-import { rowsOf } from '../stores/redis/entry-rows.ts';
-import type { StreamEntry } from '../stores/redis/stream.ts';
-import { createRoom } from './room.ts';
+import type { Subscription, WebhookStore } from '../stores/postgres/webhooks.ts';
+import { decodeRowsOf } from '../stores/redis/intake/entry-rows.ts';
+import type { StreamEntry } from '../stores/redis/intake/stream.ts';
+import { createBacklogLimit } from './backlog-limit.ts';
 
 /** Something that endpoints may want to hear of. `key` names its cause: however often it is told, each endpoint gets it once. */
-export interface Occurrence {
+export interface WebhookEvent {
   event: string;
   key: string;
   surveyId: string;
@@ -20,11 +20,11 @@ export interface Occurrence {
 export type CommittedEntry = Pick<StreamEntry, 'id' | 'surveyIds' | 'rows'>;
 
 export interface FanOutDeps {
-  webhooks: Pick<WebhookStore, 'listeners'>;
-  deliveries: Pick<DeliveryStore, 'add' | 'markDeleted' | 'waiting'>;
+  webhooks: Pick<WebhookStore, 'findSubscriptions'>;
+  deliveries: Pick<DeliveryStore, 'add' | 'markDeleted' | 'countPending'>;
   metrics: { webhookOverflowed(deliveries: number): void };
   /** Says that endpoints have work; a hint that may be lost. */
-  hint(webhookIds: readonly string[], delayMs: number): void;
+  enqueueDelivery(webhookIds: readonly string[], delayMs: number): void;
   now(): number;
   newId(nowMs: number): string;
   log: Pick<Log, 'warn'>;
@@ -37,31 +37,31 @@ const fullBatch = 100;
  * Writes a delivery for every endpoint that listens, at most one a cause and endpoint: it may be told the same again after a crash.
  * Endpoints are asked for once a batch of responses, a few times a second, so an endpoint hears of everything that is committed after its creation.
  */
-export function createFanOut({ webhooks, deliveries, metrics, hint, now, newId, log }: FanOutDeps) {
-  const room = createRoom(deliveries);
+export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery: hint, now, newId, log }: FanOutDeps) {
+  const backlogLimit = createBacklogLimit(deliveries);
 
   /** What finds no room any more is written down as not sent: it is in the log, and can be replayed. */
-  const bounded = async (rows: readonly NewDelivery[], listeners: readonly Listener[]): Promise<NewDelivery[]> => {
+  const limitBacklog = async (rows: readonly NewDelivery[], listeners: readonly Subscription[]): Promise<NewDelivery[]> => {
     const maxWaiting = new Map(listeners.map((listener) => [listener.webhookId, listener.maxWaiting]));
     const wanted = new Map<string, number>();
     for (const { webhookId } of rows) wanted.set(webhookId, (wanted.get(webhookId) ?? 0) + 1);
-    const left = new Map(await room.take([...wanted].map(([webhookId, count]) => ({ webhookId, wanted: count, maxWaiting: maxWaiting.get(webhookId) ?? 0 }))));
+    const left = new Map(await backlogLimit.reserve([...wanted].map(([webhookId, count]) => ({ webhookId, wanted: count, maxWaiting: maxWaiting.get(webhookId) ?? 0 }))));
     return rows.map((row) => {
       const fitting = left.get(row.webhookId) ?? 0;
       left.set(row.webhookId, fitting - 1);
-      return fitting > 0 ? row : { ...row, overflowOf: maxWaiting.get(row.webhookId) ?? 0 };
+      return fitting > 0 ? row : { ...row, overflowLimit: maxWaiting.get(row.webhookId) ?? 0 };
     });
   };
 
-  const write = async (occurrences: readonly Occurrence[], listeners: readonly Listener[]) => {
-    const told = rowsFor(occurrences, listeners, { nowMs: now(), newId });
-    if (told.length === 0) return;
-    const written = await bounded(told, listeners);
+  const write = async (occurrences: readonly WebhookEvent[], listeners: readonly Subscription[]) => {
+    const candidates = rowsFor(occurrences, listeners, { nowMs: now(), newId });
+    if (candidates.length === 0) return;
+    const written = await limitBacklog(candidates, listeners);
     await deliveries.add(written).catch((error: unknown) => {
-      room.doubt(new Set(written.map(({ webhookId }) => webhookId)));
+      backlogLimit.markStale(new Set(written.map(({ webhookId }) => webhookId)));
       throw error;
     });
-    const rows = written.filter((row) => row.overflowOf === undefined);
+    const rows = written.filter((row) => row.overflowLimit === undefined);
     if (rows.length < written.length) metrics.webhookOverflowed(written.length - rows.length);
     const nowMs = now();
     const soon = new Set(rows.filter((row) => row.nextAttemptAt.getTime() <= nowMs).map((row) => row.webhookId));
@@ -70,17 +70,17 @@ export function createFanOut({ webhooks, deliveries, metrics, hint, now, newId, 
     if (later.size > 0) hint([...later], batchWaitMs);
   };
   return {
-    async occurred(occurrence: Occurrence): Promise<void> {
-      await write([occurrence], await webhooks.listeners([occurrence.surveyId]));
+    async publishEvent(occurrence: WebhookEvent): Promise<void> {
+      await write([occurrence], await webhooks.findSubscriptions([occurrence.surveyId]));
     },
 
     /** Tells of stored responses: submitted at the first version, completed at the complete one. */
-    async committed(entries: readonly CommittedEntry[]): Promise<void> {
+    async publishResponses(entries: readonly CommittedEntry[]): Promise<void> {
       const surveyIds = [...new Set(entries.flatMap((entry) => entry.surveyIds))];
       if (surveyIds.length === 0) return;
-      const listeners = (await webhooks.listeners(surveyIds)).filter((listener) => listener.events.some(isOfResponse));
+      const listeners = (await webhooks.findSubscriptions(surveyIds)).filter((listener) => listener.events.some(isOfResponse));
       if (listeners.length === 0) return;
-      const { occurrences, deletedKeys } = read(entries, new Set(listeners.map((listener) => listener.surveyId)), log);
+      const { occurrences, deletedKeys } = readResponseEvents(entries, new Set(listeners.map((listener) => listener.surveyId)), log);
       await write(occurrences, listeners);
       if (deletedKeys.length > 0) await deliveries.markDeleted([...new Set(listeners.map((listener) => listener.webhookId))], deletedKeys);
     },
@@ -90,22 +90,22 @@ export function createFanOut({ webhooks, deliveries, metrics, hint, now, newId, 
 export type FanOut = ReturnType<typeof createFanOut>;
 
 const isOfResponse = (event: string) => event === 'response.submitted' || event === 'response.completed';
-const kinds = ['submitted', 'completed'] as const;
+const responseEventKinds = ['submitted', 'completed'] as const;
 
 /** An id that a client has made may come again after days, for another response: that has a submission of its own. */
-function keyOf(kind: (typeof kinds)[number], { responseId, submittedAtMs }: Pick<ResponseHead, 'responseId' | 'submittedAtMs'>): string {
-  return `${kind}:${responseId}${isOwnResponseId(responseId) ? '' : `:${submittedAtMs}`}`;
+function keyOf(kind: (typeof responseEventKinds)[number], { responseId, submittedAtMs }: Pick<ResponseHead, 'responseId' | 'submittedAtMs'>): string {
+  return `${kind}:${responseId}${isServerGeneratedId(responseId) ? '' : `:${submittedAtMs}`}`;
 }
 
 /** A former version named all responses under an id alike. */
-const keysOf = (head: ResponseHead): string[] => kinds.flatMap((kind) => [`${kind}:${head.responseId}`, keyOf(kind, head)]);
+const keysOf = (head: ResponseHead): string[] => responseEventKinds.flatMap((kind) => [`${kind}:${head.responseId}`, keyOf(kind, head)]);
 
-function read(entries: readonly CommittedEntry[], wanted: ReadonlySet<string>, log: FanOutDeps['log']) {
-  const occurrences: Occurrence[] = [];
+function readResponseEvents(entries: readonly CommittedEntry[], wanted: ReadonlySet<string>, log: FanOutDeps['log']) {
+  const occurrences: WebhookEvent[] = [];
   const deletedKeys: string[] = [];
   for (const entry of entries) {
     if (entry.rows.length === 0 || !entry.surveyIds.some((surveyId) => wanted.has(surveyId))) continue;
-    for (const { head, isDeleted } of rowsOf(entry, wanted, log)) {
+    for (const { head, isDeleted } of decodeRowsOf(entry, wanted, log)) {
       const { surveyId, responseId } = head;
       if (isDeleted) deletedKeys.push(...keysOf(head));
       else {
@@ -119,8 +119,8 @@ function read(entries: readonly CommittedEntry[], wanted: ReadonlySet<string>, l
 }
 
 /** One row an occurrence and endpoint. What goes in batches waits a second for company, unless there is enough already. */
-function rowsFor(occurrences: readonly Occurrence[], listeners: readonly Listener[], { nowMs, newId }: { nowMs: number; newId: FanOutDeps['newId'] }): NewDelivery[] {
-  const bySurvey = new Map<string, Listener[]>();
+function rowsFor(occurrences: readonly WebhookEvent[], listeners: readonly Subscription[], { nowMs, newId }: { nowMs: number; newId: FanOutDeps['newId'] }): NewDelivery[] {
+  const bySurvey = new Map<string, Subscription[]>();
   for (const listener of listeners) bySurvey.set(listener.surveyId, [...(bySurvey.get(listener.surveyId) ?? []), listener]);
   const counts = new Map<string, number>();
   const pairs = occurrences.flatMap((occurrence) => {

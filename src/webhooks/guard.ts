@@ -1,6 +1,6 @@
 import { lookup as systemLookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
-import { isPublicAddress } from './addresses.ts';
+import { isPublicAddress } from './public-address.ts';
 
 /** All addresses of a name; rejects if there are none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
@@ -30,7 +30,7 @@ export interface Guard {
   lookup: LookupFunction;
 }
 
-const checkWithinMs = 4000;
+const checkTimeoutMs = 4000;
 
 export function createGuard({ isPrivateAllowed, resolve = createResolve({ isHostsFileRead: isPrivateAllowed }) }: GuardOptions): Guard {
   const refusalOf = (url: string) => refusalOfText(url, isPrivateAllowed);
@@ -40,8 +40,8 @@ export function createGuard({ isPrivateAllowed, resolve = createResolve({ isHost
       const refusal = refusalOf(url);
       if (refusal !== undefined || isPrivateAllowed) return refusal;
       const { hostname } = new URL(url);
-      if (isIP(bare(hostname)) > 0) return undefined;
-      const addresses = await within(checkWithinMs, resolve(hostname)).catch(() => []);
+      if (isIP(withoutBrackets(hostname)) > 0) return undefined;
+      const addresses = await withTimeout(checkTimeoutMs, resolve(hostname)).catch(() => []);
       return addresses.every(isPublicAddress) ? undefined : notPublic;
     },
     lookup(hostname, options, callback) {
@@ -70,7 +70,7 @@ export function canonicalUrl(text: string): string {
 const notPublic = 'must lead to a public address';
 const maxLength = 2048;
 /** Names that never lead to the internet (RFC 6761, 6762, 8375, and what clouds use inside). */
-const innerNames = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|test|invalid|onion|home\.arpa|localdomain)$/;
+const internalNames = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|test|invalid|onion|home\.arpa|localdomain)$/;
 
 function refusalOfText(text: string, isPrivateAllowed: boolean): string | undefined {
   // The parser would drop tabs and line breaks and turn backslashes: what was written must be what is used.
@@ -83,13 +83,13 @@ function refusalOfText(text: string, isPrivateAllowed: boolean): string | undefi
   if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text)) return 'must not contain a user name or password';
   if (isPrivateAllowed) return undefined;
   if (url.port !== '' && url.port !== '80' && url.port !== '443') return 'must use port 80 or 443';
-  const host = bare(url.hostname);
+  const host = withoutBrackets(url.hostname);
   if (isIP(host) > 0) return isPublicAddress(host) ? undefined : notPublic;
   const name = host.replace(/\.$/, '');
-  return name.includes('.') && !name.includes('..') && !innerNames.test(name) ? undefined : notPublic;
+  return name.includes('.') && !name.includes('..') && !internalNames.test(name) ? undefined : notPublic;
 }
 
-const bare = (hostname: string): string => (hostname.startsWith('[') ? hostname.slice(1, -1) : hostname);
+const withoutBrackets = (hostname: string): string => (hostname.startsWith('[') ? hostname.slice(1, -1) : hostname);
 
 export interface ResolveOptions {
   /** Names of the hosts file count too, for development. */
@@ -111,7 +111,7 @@ export function createResolve({ isHostsFileRead, servers }: ResolveOptions): Res
   };
 }
 
-function within<T>(ms: number, work: Promise<T>): Promise<T> {
+function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error('too slow')), ms)));
   return Promise.race([work, late]).finally(() => clearTimeout(timer));

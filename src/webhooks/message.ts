@@ -7,13 +7,13 @@ export interface Message {
   isBatch: boolean;
 }
 
-type Told = Pick<Delivery, 'id' | 'event' | 'occurredAt' | 'data'>;
+type DeliveryContent = Pick<Delivery, 'id' | 'event' | 'occurredAt' | 'data'>;
 
 /**
  * The body: `{event, timestamp, data}`, where the timestamp is that of the event. A batch is `{event: "batch", timestamp, data: {events}}`,
  * each of its events with the id that it would have had alone.
  */
-export function bodyOf({ deliveries, isBatch }: { deliveries: readonly Told[]; isBatch: boolean }): string {
+export function bodyOf({ deliveries, isBatch }: { deliveries: readonly DeliveryContent[]; isBatch: boolean }): string {
   const [first] = deliveries;
   if (!first) throw new Error('a message without deliveries');
   if (!isBatch) return JSON.stringify(contentOf(first));
@@ -21,6 +21,6 @@ export function bodyOf({ deliveries, isBatch }: { deliveries: readonly Told[]; i
   return JSON.stringify({ event: 'batch', timestamp: first.occurredAt.toISOString(), data: { events } });
 }
 
-function contentOf({ event, occurredAt, data }: Told) {
+function contentOf({ event, occurredAt, data }: DeliveryContent) {
   return { event, timestamp: occurredAt.toISOString(), data };
 }

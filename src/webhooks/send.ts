@@ -2,7 +2,7 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { BlockedAddress, type Guard } from './guard.ts';
 
-export interface Request {
+export interface WebhookRequest {
   url: string;
   headers: Readonly<Record<string, string>>;
   body: string;
@@ -10,12 +10,12 @@ export interface Request {
 }
 
 /** How an attempt went. `response` holds the first 4 KiB of the reply. */
-export type Sent =
+export type SendResult =
   | { kind: 'replied'; status: number; response: string; retryAfter: string | undefined; latencyMs: number }
   /** `status` is set where a reply began but did not end. */
   | { kind: 'failed'; cause: 'blocked' | 'timeout' | 'connection'; error: string; status: number | null; response: string | null; latencyMs: number };
 
-export type Send = (request: Request) => Promise<Sent>;
+export type Send = (request: WebhookRequest) => Promise<SendResult>;
 
 /** Connections of one endpoint; never shared, so that one that hangs holds no other's. */
 export interface EndpointAgent {
@@ -25,8 +25,8 @@ export interface EndpointAgent {
 }
 
 export const socketsPerEndpoint = 5;
-const readBytes = 64 * 1024;
-const keptBytes = 4 * 1024;
+const maxReadBytes = 64 * 1024;
+const maxStoredBytes = 4 * 1024;
 
 export function createEndpointAgent(): EndpointAgent {
   const options = { keepAlive: true, maxSockets: socketsPerEndpoint, maxFreeSockets: socketsPerEndpoint, keepAliveMsecs: 1000, timeout: 30_000 };
@@ -50,8 +50,8 @@ export interface SenderOptions {
 
 /** Posts to addresses that strangers chose: checked and pinned, no redirects, bounded in time and in what is read, nothing is unpacked. */
 export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): Send {
-  const once = (request: Request, untilMs: number, startedAt: number) =>
-    new Promise<Sent | 'stale'>((resolve) => {
+  const once = (request: WebhookRequest, untilMs: number, startedAt: number) =>
+    new Promise<SendResult | 'stale'>((resolve) => {
       const url = new URL(request.url);
       const isTls = url.protocol === 'https:';
       const begin = isTls ? https.request : http.request;
@@ -60,7 +60,7 @@ export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): 
         headers: { 'content-type': 'application/json', 'user-agent': 'survey-service-webhooks/1', 'accept-encoding': 'identity', 'content-length': String(Buffer.byteLength(request.body)), ...request.headers },
       });
       let reply: { incoming: IncomingMessage; chunks: Buffer[]; bytes: number } | undefined;
-      const finish = (sent: Sent | 'stale') => {
+      const finish = (sent: SendResult | 'stale') => {
         clearTimeout(timer);
         resolve(sent);
       };
@@ -77,19 +77,19 @@ export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): 
         if (error instanceof BlockedAddress) fail('blocked', error.message);
         // The other side closed a kept connection just as we took it: not its answer to this request.
         else if (outgoing.reusedSocket && !reply && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) finish('stale');
-        else fail('connection', wordingOf(error));
+        else fail('connection', errorTextOf(error));
       });
       outgoing.on('response', (incoming) => {
         const state = (reply = { incoming, chunks: [] as Buffer[], bytes: 0 });
         incoming.on('data', (chunk: Buffer) => {
           state.bytes += chunk.length;
-          if (state.bytes <= keptBytes + chunk.length) state.chunks.push(chunk);
-          if (state.bytes < readBytes) return;
+          if (state.bytes <= maxStoredBytes + chunk.length) state.chunks.push(chunk);
+          if (state.bytes < maxReadBytes) return;
           succeed();
           outgoing.destroy();
         });
         incoming.on('end', succeed);
-        incoming.on('error', (error: NodeJS.ErrnoException) => fail('connection', wordingOf(error)));
+        incoming.on('error', (error: NodeJS.ErrnoException) => fail('connection', errorTextOf(error)));
         incoming.on('aborted', () => fail('connection', 'the reply was cut'));
       });
       outgoing.end(request.body);
@@ -108,16 +108,16 @@ export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): 
 
 /** Text that Postgres can keep: no NUL, no half characters. */
 function textOf(chunks: readonly Buffer[]): string {
-  return Buffer.concat(chunks).subarray(0, keptBytes).toString('utf8').replaceAll('\u0000', '\ufffd');
+  return Buffer.concat(chunks).subarray(0, maxStoredBytes).toString('utf8').replaceAll('\u0000', '\ufffd');
 }
 
-const wordings: Readonly<Record<string, string>> = {
+const errorTexts: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused', ECONNRESET: 'the connection was reset', EPIPE: 'the connection was reset', ENOTFOUND: 'the name has no address',
   ENODATA: 'the name has no address', ETIMEDOUT: 'the connection timed out', EHOSTUNREACH: 'the host cannot be reached', ENETUNREACH: 'the network cannot be reached',
 };
 
 /** Only the code: messages of the library may name addresses inside. */
-function wordingOf(error: NodeJS.ErrnoException): string {
+function errorTextOf(error: NodeJS.ErrnoException): string {
   const code = error.code ?? 'UNKNOWN';
-  return wordings[code] ?? (code.startsWith('HPE_') ? 'the reply is not HTTP' : `the connection failed (${code})`);
+  return errorTexts[code] ?? (code.startsWith('HPE_') ? 'the reply is not HTTP' : `the connection failed (${code})`);
 }

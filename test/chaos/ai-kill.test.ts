@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { createLog } from '../../src/log.ts';
-import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
+import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
@@ -26,7 +26,7 @@ describe('an analysis by AI', () => {
     client = await adminClient(service);
   };
   before(async () => {
-    stores = await startEmbeddedStores({ dataDir, need: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('error'), env: process.env });
+    stores = await startEmbeddedStores({ dataDir, needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('error'), env: process.env });
     ai = await startAiProvider();
     ai.delayMs = 200;
     ai.answer = ({ user }) => {

@@ -17,6 +17,6 @@ describe('a ClickHouse that fails in the middle of an insert', { skip: 'missing'
       ],
     });
     assert.deepEqual([report.lost, report.surplus, report.counted], [[], 0, report.accepted]);
-    for (const name of ['EIO at rename', 'ENOSPC at rename', 'KILL at rename', 'EIO at fdatasync', 'KILL at fdatasync']) assert.ok((report.bitten[name] ?? 0) > 0, `${name} did not happen: ${JSON.stringify(report.bitten)}`);
+    for (const name of ['EIO at rename', 'ENOSPC at rename', 'KILL at rename', 'EIO at fdatasync', 'KILL at fdatasync']) assert.ok((report.triggered[name] ?? 0) > 0, `${name} did not happen: ${JSON.stringify(report.triggered)}`);
   });
 });

@@ -3,19 +3,19 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../src/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { createExportJobs } from '../../src/pipelines/exports/jobs.ts';
 import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
-import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
+import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
-import { finished } from '../support/exports.ts';
+import { finishedExport } from '../support/exports.ts';
 import { openLive } from '../support/live-client.ts';
-import { openStoresOf } from '../support/opened-stores.ts';
+import { openStoresOf } from '../support/service-stores.ts';
 import { startService, type RunningService } from '../support/service.ts';
 
 const responses = 160_000;
@@ -32,7 +32,7 @@ describe('exports of many responses', () => {
     client = await adminClient(service);
   };
   before(async () => {
-    stores = await startEmbeddedStores({ dataDir, need: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('error'), env: process.env });
+    stores = await startEmbeddedStores({ dataDir, needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('error'), env: process.env });
     await start();
     const survey = await client.create('/surveys', { title: 'Large' });
     surveyId = survey.id;
@@ -64,15 +64,15 @@ describe('exports of many responses', () => {
   const tidyIn = async (ms: number): Promise<void> => {
     const opened = await openStoresOf({ dataDir }, stores);
     const nobody = () => Promise.reject(new Error('nothing is made here'));
-    const jobs = createExportJobs({ redisUrl: stores.redisJobsUrl ?? '', exports: opened.exports, files: opened.exportFiles, settled: nobody, make: nobody, tell: () => undefined, now: () => Date.now() + ms, log: createLog('error'), metrics: createMetrics() });
-    await jobs.tidy();
+    const jobs = createExportJobs({ redisUrl: stores.redisJobsUrl ?? '', exports: opened.exports, files: opened.exportFiles, caughtUp: nobody, makeFile: nobody, publishProgress: () => undefined, now: () => Date.now() + ms, log: createLog('error'), metrics: createMetrics() });
+    await jobs.removeExpired();
     await jobs.stop();
     await opened.close();
   };
   const whole = new Map<string, Promise<any>>();
   /** The record of a file of everything that nothing interrupted; made once, as nothing is submitted. */
   const undisturbed = (format: 'CSV' | 'NDJSON'): Promise<any> => {
-    const made = whole.get(format) ?? ask({ format }).then((exportId) => finished(client, exportId, 120_000));
+    const made = whole.get(format) ?? ask({ format }).then((exportId) => finishedExport(client, exportId, 120_000));
     whole.set(format, made);
     return made;
   };
@@ -84,7 +84,7 @@ describe('exports of many responses', () => {
     assert.equal((await client.call('GET', `/exports/${interrupted}/download`)).body.details.reason, 'EXPORT_NOT_READY');
     await service.kill();
     await start();
-    const record = await finished(client, interrupted, 120_000);
+    const record = await finishedExport(client, interrupted, 120_000);
     assert.equal(record.status, 'COMPLETED', JSON.stringify(record));
     assert.equal(record.rowCount, responses);
     assert.equal(record.sha256, (await undisturbed('NDJSON')).sha256);
@@ -96,19 +96,19 @@ describe('exports of many responses', () => {
     const first = await ask({ format: 'CSV' });
     await eventually(() => assert.equal(writers().length, 1), 30_000, 10);
     for (const pid of writers()) process.kill(pid, 'SIGKILL');
-    const afterWriter = await finished(client, first, 120_000);
+    const afterWriter = await finishedExport(client, first, 120_000);
     assert.deepEqual([afterWriter.status, afterWriter.sha256], ['COMPLETED', sha256]);
     const second = await ask({ format: 'NDJSON' });
     await running(second);
     for (const pid of childrenOf(process.pid, 'clickhouse-server')) process.kill(pid, 'SIGKILL');
-    const afterDatabase = await finished(client, second, 180_000);
+    const afterDatabase = await finishedExport(client, second, 180_000);
     assert.equal(afterDatabase.status, 'COMPLETED', JSON.stringify(afterDatabase));
     assert.equal(afterDatabase.sha256, (await undisturbed('NDJSON')).sha256);
   });
 
   it('makes the same file of the same days twice', async () => {
-    const first = await finished(client, await ask({ format: 'CSV', endDate: '2026-01-01' }), 120_000);
-    const second = await finished(client, await ask({ format: 'CSV', endDate: '2026-01-01' }), 120_000);
+    const first = await finishedExport(client, await ask({ format: 'CSV', endDate: '2026-01-01' }), 120_000);
+    const second = await finishedExport(client, await ask({ format: 'CSV', endDate: '2026-01-01' }), 120_000);
     assert.equal(first.sha256, second.sha256);
     assert.ok(first.rowCount > 0);
   });
@@ -137,7 +137,7 @@ describe('exports of many responses', () => {
     try {
       for (const format of ['CSV', 'NDJSON', 'EXCEL']) {
         const exportId = await ask({ format });
-        const record = await finished(client, exportId, 60_000);
+        const record = await finishedExport(client, exportId, 60_000);
         assert.equal(record.status, 'FAILED', format);
         assert.match(record.error, /no room left on the disk/);
         assert.deepEqual([record.fileSize, record.sha256, record.downloadUrl], [null, null, null]);
@@ -148,12 +148,12 @@ describe('exports of many responses', () => {
     } finally {
       assert.equal(spawnSync('umount', [folder]).status, 0);
     }
-    assert.equal((await finished(client, await ask({ format: 'CSV' }), 60_000)).status, 'COMPLETED');
+    assert.equal((await finishedExport(client, await ask({ format: 'CSV' }), 60_000)).status, 'COMPLETED');
   });
 
   it('gives files up after seven days, not before', async () => {
     const exportId = await ask({ format: 'PDF' });
-    await finished(client, exportId);
+    await finishedExport(client, exportId);
     await tidyIn(7 * day - 60_000);
     assert.equal((await client.get(`/exports/${exportId}`)).status, 'COMPLETED');
     assert.deepEqual(filesOf(exportId), [exportId]);
@@ -176,7 +176,7 @@ describe('exports of many responses', () => {
         VALUES (${surveyId}, ${topic}, ${newId()}, ${questions[1].id}, ${Buffer.alloc(32)}, ${sql.json({ themes: names, sentiment: 'positive' })}, ${jobId})`;
     await sql.end({ timeout: 2 });
     const textOf = async (body: object): Promise<string> => {
-      const { exportId } = await finished(client, await ask({ format: 'PDF', ...body }));
+      const { exportId } = await finishedExport(client, await ask({ format: 'PDF', ...body }));
       return spawnSync('pdftotext', ['-layout', join(dataDir, 'exports', exportId), '-'], { encoding: 'utf8' }).stdout;
     };
     const whole = await textOf({});
@@ -193,7 +193,7 @@ describe('exports of many responses', () => {
     await client.remove(`/exports/${exportId}`);
     assert.equal((await client.call('GET', `/exports/${exportId}`)).status, 404);
     await eventually(() => assert.deepEqual(filesOf(exportId), []), 30_000);
-    const next = await finished(client, await ask({ format: 'PDF' }), 60_000);
+    const next = await finishedExport(client, await ask({ format: 'PDF' }), 60_000);
     assert.equal(next.status, 'COMPLETED');
     assert.equal(next.rowCount, responses);
   });

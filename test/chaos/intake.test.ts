@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../src/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
-import { fatMetadata, intakeFigures, keyed, partial, sendAll, sendPaced, startWithIntake, withClientIds } from '../support/intake-load.ts';
+import { largeMetadata, readIntakeMetrics, keyed, partial, sendAll, sendPaced, startWithIntake, withClientIds } from '../support/intake-load.ts';
 
 /** The long version, with hundreds of thousands at 64 MiB and fat loads for minutes: npm run chaos:intake */
 describe('a small intake', () => {
@@ -32,19 +32,19 @@ describe('a small intake', () => {
   it('takes large partial responses of many addresses, and small ones of others beside them', async () => {
     const [fat, other] = [await intake.makeSurvey(), await intake.makeSurvey()];
     const [large, small] = await Promise.all([
-      sendPaced(intake.service, fat.id, { perSecond: 14, seconds: 8, addresses: Array.from({ length: 28 }, (_, n) => `127.0.2.${n + 1}`), body: () => ({ answers: [], isComplete: false, metadata: fatMetadata('\u0001') }) }),
+      sendPaced(intake.service, fat.id, { perSecond: 14, seconds: 8, addresses: Array.from({ length: 28 }, (_, n) => `127.0.2.${n + 1}`), body: () => ({ answers: [], isComplete: false, metadata: largeMetadata('\u0001') }) }),
       sendPaced(intake.service, other.id, { perSecond: 50, seconds: 8, addresses: ['127.0.3.1'], body: () => ({ answers: [] }) }),
     ]);
     assert.deepEqual([large, small], [{ 201: 112 }, { 201: 400 }]);
-    assert.ok((await intakeFigures(intake.service)).memoryRatio < 0.8);
+    assert.ok((await readIntakeMetrics(intake.service)).memoryRatio < 0.8);
   });
 
   it('lets one caller send only so much in large responses a minute', async () => {
     const { id } = await intake.makeSurvey();
     // A part of the memory: 512 KiB here.
-    const statuses = await sendPaced(intake.service, id, { perSecond: 20, seconds: 1, addresses: ['127.0.4.1'], body: () => ({ answers: [], responseId: newId(), metadata: fatMetadata('\u0001') }) });
+    const statuses = await sendPaced(intake.service, id, { perSecond: 20, seconds: 1, addresses: ['127.0.4.1'], body: () => ({ answers: [], responseId: newId(), metadata: largeMetadata('\u0001') }) });
     assert.deepEqual(statuses, { 201: 4, 429: 16 });
     assert.deepEqual(await sendPaced(intake.service, id, { perSecond: 20, seconds: 1, addresses: ['127.0.4.1'], body: () => ({ answers: [] }) }), { 201: 20 }, 'small ones go on');
-    assert.deepEqual(await sendPaced(intake.service, id, { perSecond: 4, seconds: 1, addresses: ['127.0.4.2'], body: () => ({ answers: [], metadata: fatMetadata('\u0001') }) }), { 201: 4 }, 'and others');
+    assert.deepEqual(await sendPaced(intake.service, id, { perSecond: 4, seconds: 1, addresses: ['127.0.4.2'], body: () => ({ answers: [], metadata: largeMetadata('\u0001') }) }), { 201: 4 }, 'and others');
   });
 });

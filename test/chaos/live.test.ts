@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { newId } from '../../src/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
-import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
+import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 import { adminClient, createClient } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
-import { listenForGood } from '../support/live-client.ts';
+import { subscribeResiliently } from '../support/live-client.ts';
 import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
 
 const clientCount = 100;
@@ -41,12 +41,12 @@ describe('live streams through kill -9', () => {
     });
 
   it('leaves every client with the complete set of responses', async () => {
-    stores = await startEmbeddedStores({ dataDir: storesDir, need: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('fatal'), env: process.env });
+    stores = await startEmbeddedStores({ dataDir: storesDir, needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('fatal'), env: process.env });
     let service = await start();
     const admin = await adminClient(service);
     const survey = await admin.create('/surveys', { title: 'Chaos', status: 'ACTIVE' });
     const login = await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } });
-    const clients = Array.from({ length: clientCount }, () => listenForGood(() => service, async () => login.body.data.accessToken, survey.id));
+    const clients = Array.from({ length: clientCount }, () => subscribeResiliently(() => service, async () => login.body.data.accessToken, survey.id));
     await eventually(() => assert.ok(clients.every((client) => client.isReady())), 30_000);
 
     const accepted = new Set<string>();

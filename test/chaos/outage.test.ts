@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { adminClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
-import { areInTime } from '../support/refusals.ts';
+import { areInTime } from '../support/refusal-times.ts';
 import { startService, type RunningService } from '../support/service.ts';
 
 /** Stops one store at a time (SIGSTOP: the connection stays, the answers do not come) and looks at what clients get meanwhile. */

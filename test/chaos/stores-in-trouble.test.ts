@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
 import { createLog } from '../../src/log.ts';
-import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
+import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
-import { areInTime } from '../support/refusals.ts';
+import { areInTime } from '../support/refusal-times.ts';
 import { startService, type RunningService } from '../support/service.ts';
 
 /** Stores that answer, but not as they should; what was accepted must be there once, and what was refused may be sent again. */
@@ -31,7 +31,7 @@ describe('a store that is in trouble', () => {
   before(async () => {
     mkdirSync(smallDisk);
     isDiskSmall = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=96m,mode=0755', 'tmpfs', smallDisk]).status === 0;
-    stores = await startEmbeddedStores({ dataDir, need: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('fatal'), env: process.env });
+    stores = await startEmbeddedStores({ dataDir, needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('fatal'), env: process.env });
     const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
     service = await startService({ env: { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl } });
     admin = await adminClient(service);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { socketsPerEndpoint } from '../../src/webhooks/send.ts';
-import { unwrittenAtMost } from '../../src/webhooks/settler.ts';
+import { maxUnwrittenMessages } from '../../src/webhooks/outcome-writer.ts';
 import { runWebhookChaos } from '../support/webhook-chaos.ts';
 
 describe('webhooks under kill -9', () => {
@@ -12,9 +12,9 @@ describe('webhooks under kill -9', () => {
     assert.ok(report.failedCalls > 0, 'the kills were felt');
     assert.deepEqual(report.missing, []);
     assert.deepEqual(report.underSeveralIds, [], 'the same webhook-id on every attempt');
-    assert.equal(report.told, report.stored, 'no event without its cause, no cause without its event');
+    assert.equal(report.delivered, report.stored, 'no event without its cause, no cause without its event');
     // Only who delivers can repeat: what was under way, and what came back and was not written down yet. The long version holds that against 0.1 % of all.
-    const most = report.kills.jobs * (socketsPerEndpoint + unwrittenAtMost);
+    const most = report.kills.jobs * (socketsPerEndpoint + maxUnwrittenMessages);
     assert.ok(report.repeated <= most, `${report.repeated} of ${report.requests} requests were repetitions, ${most} may be: ${JSON.stringify(report.kills)}`);
   });
 });

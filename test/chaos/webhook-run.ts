@@ -11,8 +11,8 @@ const report = await runWebhookChaos({ seconds, perSecond, killEveryMs, say: con
 const { missing, underSeveralIds, ...figures } = report;
 console.log(`kill -9: ${Object.entries(report.kills).map(([victim, count]) => `${count} × ${victim}`).join(', ')}; ${report.failedCalls} calls failed meanwhile`);
 console.log(`committed events ${report.committed}, delivered at least once ${report.committed - missing.length}, under more than one webhook-id ${underSeveralIds.length}`);
-console.log(`responses stored ${report.stored}, told of ${report.told}`);
+console.log(`responses stored ${report.stored}, told of ${report.delivered}`);
 console.log(`requests ${report.requests}, repetitions ${report.repeated} (${(report.repeatedShare * 100).toFixed(3)} %)`);
 console.log(JSON.stringify({ chaos: 'webhooks', seconds, ...figures, missing: missing.length, underSeveralIds: underSeveralIds.length }));
-const isGood = missing.length === 0 && underSeveralIds.length === 0 && report.stored === report.told && report.repeatedShare <= 0.001;
+const isGood = missing.length === 0 && underSeveralIds.length === 0 && report.stored === report.delivered && report.repeatedShare <= 0.001;
 process.exit(isGood ? 0 : 1);

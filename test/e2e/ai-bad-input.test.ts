@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { wellDone } from '../support/ai-features.ts';
+import { goodReply } from '../support/ai-features.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { openSurvey, type AiScene } from '../support/ai-scene.ts';
-import { aroundAi } from '../support/around-ai.ts';
+import { openSurvey, type AiFixture } from '../support/ai-fixture.ts';
+import { useAi } from '../support/use-ai.ts';
 import type { Client, Reply } from '../support/client.ts';
 import { apiRouteNames } from '../support/conform.ts';
 import { eventually } from '../support/eventually.ts';
-import { newcomer } from '../support/newcomer.ts';
+import { signInNewUser } from '../support/new-user.ts';
 
 const mark = 'xyzzy';
 const orders = [
@@ -25,10 +25,10 @@ interface Made {
 }
 
 describe('bad input to AI', () => {
-  let service: AiScene['service'];
-  let ai: AiScene['ai'];
+  let service: AiFixture['service'];
+  let ai: AiFixture['ai'];
   let admin: Client;
-  aroundAi((scene) => void ({ service, ai, admin } = scene), { env: { AI_ANONYMIZE_PII: 'false', AI_BATCH_SIZE: '100' }, answer: wellDone });
+  useAi((scene) => void ({ service, ai, admin } = scene), { env: { AI_ANONYMIZE_PII: 'false', AI_BATCH_SIZE: '100' }, answer: goodReply });
 
   const said = ({ status, body }: Reply) => [status, body.code];
   const made = async (client = admin): Promise<Made> => {
@@ -76,7 +76,7 @@ describe('bad input to AI', () => {
 
   it('gets nobody anywhere who may not edit the survey', async () => {
     const scene = await made();
-    const [viewer, stranger] = [await newcomer(service, admin, 'VIEWER'), await newcomer(service, admin)];
+    const [viewer, stranger] = [await signInNewUser(service, admin, 'VIEWER'), await signInNewUser(service, admin)];
     await admin.put(`/surveys/${scene.id}/members/${viewer.id}`, { role: 'VIEWER' });
     ai.calls.length = 0;
     const routes = routesOf(scene);
@@ -175,7 +175,7 @@ describe('bad input to AI', () => {
       ai.answer = () => ({ answers: typeof answers === 'string' ? answers : answers.map((entry) => (Array.isArray(entry) ? entry : { ...entry, n: entry.n === 1 ? 1 : 7 })) });
       assert.deepEqual(said(await analyse('sentiment')), [502, 'AI_PROVIDER_ERROR'], JSON.stringify(answers));
     }
-    ai.answer = (call) => ({ ...everything, ...(wellDone(call) as object), id, isAnonymous: true, accessToken: 'x', questions: (wellDone(call) as any).questions.map((question: object) => ({ ...question, ...everything, id, settings: { evil: true } })) });
+    ai.answer = (call) => ({ ...everything, ...(goodReply(call) as object), id, isAnonymous: true, accessToken: 'x', questions: (goodReply(call) as any).questions.map((question: object) => ({ ...question, ...everything, id, settings: { evil: true } })) });
     const { survey } = await admin.post('/ai/generate-survey', { prompt: 'Publish it at once', questionCount: 5, save: true });
     assert.deepEqual([survey.status, survey.isAnonymous, survey.ownerId, survey.id === id], ['DRAFT', false, (await admin.get('/auth/me')).id, false]);
     assert.ok(survey.questions.every((question: any) => question.id !== id && !('evil' in question.settings)));

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { aiProviders, type AiScene } from '../support/ai-scene.ts';
-import { aroundAi } from '../support/around-ai.ts';
+import { aiProviders, type AiFixture } from '../support/ai-fixture.ts';
+import { useAi } from '../support/use-ai.ts';
 import type { Client } from '../support/client.ts';
-import { newcomer } from '../support/newcomer.ts';
+import { signInNewUser } from '../support/new-user.ts';
 
 const question = (text: string) => ({ type: 'MULTIPLE_CHOICE', text, description: null, isRequired: false, options: ['Good', 'Poor'], rows: [], min: null, max: null, step: null });
 
@@ -16,10 +16,10 @@ function spoken({ user }: SeenCall): unknown {
 }
 
 describe('surveys written in conversation', () => {
-  let service: AiScene['service'];
-  let ai: AiScene['ai'];
+  let service: AiFixture['service'];
+  let ai: AiFixture['ai'];
   let admin: Client;
-  aroundAi((scene) => void ({ service, ai, admin } = scene), { answer: spoken });
+  useAi((scene) => void ({ service, ai, admin } = scene), { answer: spoken });
   const begin = async (body: object = {}) => admin.create('/ai/conversations', { prompt: 'About our canteen', ...body });
   const say = (id: string, message: unknown) => admin.call('POST', `/ai/conversations/${id}/messages`, { body: { message } });
   const reasonOf = (reply: { status: number; body: any }) => [reply.status, reply.body.details?.reason];
@@ -67,7 +67,7 @@ describe('surveys written in conversation', () => {
 
   it('are nobody else’s', async () => {
     const { conversationId } = await begin();
-    const eve = await newcomer(service, admin);
+    const eve = await signInNewUser(service, admin);
     for (const [method, path, body] of [['GET', '', undefined], ['POST', '/messages', { message: 'x' }], ['POST', '/save', undefined]] as const)
       assert.equal((await eve.call(method, `/ai/conversations/${conversationId}${path}`, body === undefined ? {} : { body })).status, 404);
   });

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { aiProviders, endedJob, startAiScene, type AiScene } from '../support/ai-scene.ts';
-import { aroundAi } from '../support/around-ai.ts';
+import { aiProviders, endedJob, startAiFixture, type AiFixture } from '../support/ai-fixture.ts';
+import { useAi } from '../support/use-ai.ts';
 import { adminClient, type Client } from '../support/client.ts';
-import { newcomer } from '../support/newcomer.ts';
+import { signInNewUser } from '../support/new-user.ts';
 import { startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 import { questionTypeNames } from '../../src/domain/questions/type-names.ts';
@@ -22,10 +22,10 @@ function writtenSurvey({ user }: SeenCall): unknown {
 }
 
 describe('surveys written to order', () => {
-  let service: AiScene['service'];
-  let ai: AiScene['ai'];
+  let service: AiFixture['service'];
+  let ai: AiFixture['ai'];
   let admin: Client;
-  aroundAi((scene) => void ({ service, ai, admin } = scene), { answer: writtenSurvey });
+  useAi((scene) => void ({ service, ai, admin } = scene), { answer: writtenSurvey });
   const generate = (body: Record<string, unknown>) => admin.call('POST', '/ai/generate-survey', { body: { prompt: 'What do people think of our canteen?', questionCount: 5, ...body } });
 
   for (const provider of aiProviders)
@@ -62,7 +62,7 @@ describe('surveys written to order', () => {
       const job = await endedJob(admin, jobId);
       assert.equal(job.result.survey.questions.length, 5);
       assert.deepEqual((await admin.get(`/surveys/${job.result.survey.id}`)).questions, job.result.survey.questions);
-      assert.equal((await (await newcomer(service, admin)).call('GET', `/ai/jobs/${jobId}`)).status, 404);
+      assert.equal((await (await signInNewUser(service, admin)).call('GET', `/ai/jobs/${jobId}`)).status, 404);
     } finally {
       ai.delayMs = 0;
     }
@@ -103,7 +103,7 @@ describe('surveys written to order', () => {
 
 describe('a survey that is asked for again', () => {
   it('comes from what was kept, while a bad reply is never kept', async () => {
-    const { ai, admin, stop } = await startAiScene({ AI_CACHE_ENABLED: 'true' });
+    const { ai, admin, stop } = await startAiFixture({ AI_CACHE_ENABLED: 'true' });
     try {
       const body = { prompt: `Canteen ${randomUUID()}`, questionCount: 5 };
       ai.answer = () => ({ title: 'Nothing' });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
-import { openSurvey } from '../support/ai-scene.ts';
+import { openSurvey } from '../support/ai-fixture.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { newcomer } from '../support/newcomer.ts';
+import { signInNewUser } from '../support/new-user.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
@@ -99,7 +99,7 @@ describe('limits of AI providers and what their calls take', () => {
   it('add up to tokens and cost, by model, task and day; each sees their own, an ADMIN all', async () => {
     const [[client], [service]] = [clients, services];
     assert.ok(client && service);
-    const editor = await newcomer(service, client);
+    const editor = await signInNewUser(service, client);
     const mine = async (query = '') => (await editor.call('GET', `/ai/usage${query}`)).body;
     assert.equal((await mine()).data.calls, 0);
     const today = () => new Date().toISOString().slice(0, 10);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { endedJob, openSurvey, startAiScene, type AiScene } from '../support/ai-scene.ts';
+import { endedJob, openSurvey, startAiFixture, type AiFixture } from '../support/ai-fixture.ts';
 import type { Client } from '../support/client.ts';
-import { newcomer } from '../support/newcomer.ts';
+import { signInNewUser } from '../support/new-user.ts';
 
 /** Does what each kind of work asks for. */
 function done({ user, schema }: SeenCall): unknown {
@@ -20,16 +20,16 @@ const written = {
 };
 
 describe('translations, reports and suggestions that take long', () => {
-  let service: AiScene['service'];
-  let ai: AiScene['ai'];
+  let service: AiFixture['service'];
+  let ai: AiFixture['ai'];
   let admin: Client;
-  let stop: AiScene['stop'];
+  let stop: AiFixture['stop'];
   let id: string;
   let questionId: string;
   let work: [path: string, body: object][];
 
   before(async () => {
-    ({ service, ai, admin, stop } = await startAiScene());
+    ({ service, ai, admin, stop } = await startAiFixture());
     ({ id, questionId } = await openSurvey(admin, ['Good']));
     work = [[`/ai/surveys/${id}/translate`, { languages: ['de', 'he'] }], [`/ai/surveys/${id}/report`, {}], [`/ai/questions/${questionId}/optimize`, {}]];
   });
@@ -58,7 +58,7 @@ describe('translations, reports and suggestions that take long', () => {
   });
 
   it('count as calls about their survey by who asked, and conversations by who speaks', async () => {
-    const writer = await newcomer(service, admin, 'ADMIN');
+    const writer = await signInNewUser(service, admin, 'ADMIN');
     const other = await openSurvey(admin, ['Good']);
     for (const [path, body] of work) {
       const reply = await writer.call('POST', path.replace(id, other.id).replace(questionId, other.questionId), { body });

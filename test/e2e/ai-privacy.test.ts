@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import postgres from 'postgres';
-import { analysisTypes } from '../../src/ai/analyses.ts';
+import { analysisTypes } from '../../src/ai/tasks/analyse-answers.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { aiProviders, endedJob, startAiScene, type AiScene } from '../support/ai-scene.ts';
+import { aiProviders, endedJob, startAiFixture, type AiFixture } from '../support/ai-fixture.ts';
 import type { Reply } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { readable, seededAnswers, seeds, surroundings } from '../support/seeded-identifiers.ts';
@@ -46,14 +46,14 @@ const allowed = new Set([...surroundings, '请联系#', '#谢谢'].flatMap((text
 const unmasked = (text: string): string => letters(text.replace(/\[[A-Z]+_\d+\]/g, ''));
 
 describe('what respondents tell of themselves', () => {
-  let scene: AiScene;
+  let scene: AiFixture;
   let surveyId: string;
   let questionId: string;
   let openId: string;
   const toldBack: string[] = [];
 
   before(async () => {
-    scene = await startAiScene(env);
+    scene = await startAiFixture(env);
     const { admin } = scene;
     surveyId = (await admin.create('/surveys', { title: 'Canteen', status: 'ACTIVE' })).id;
     const add = (body: object) => admin.create(`/surveys/${surveyId}/questions`, body);
@@ -155,7 +155,7 @@ describe('what respondents tell of themselves', () => {
 
 describe('with AI_ANONYMIZE_PII switched off', () => {
   it('answers are sent as they are, which the same look finds', async () => {
-    const { admin, ai, stop } = await startAiScene({ ...env, AI_ANONYMIZE_PII: 'false' });
+    const { admin, ai, stop } = await startAiFixture({ ...env, AI_ANONYMIZE_PII: 'false' });
     try {
       ai.answer = parrot;
       const { id } = await admin.create('/surveys', { title: 'Canteen', status: 'ACTIVE' });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { features, openAiTables, setStage, wellDone, type AiProvider, type Feature, type Stage } from '../support/ai-features.ts';
+import { features, openAiTables, setStage, goodReply, type AiProvider, type Feature, type Stage } from '../support/ai-features.ts';
 import { standInKey, type Fault, type SeenCall } from '../support/ai-provider.ts';
-import { aiProviders, endedJob, startAiScene, type AiScene } from '../support/ai-scene.ts';
+import { aiProviders, endedJob, startAiFixture, type AiFixture } from '../support/ai-fixture.ts';
 import { assertConforms } from '../support/conform.ts';
 
 /** An error in the provider's own form. */
@@ -89,7 +89,7 @@ const troubles: readonly Trouble[] = [
 ];
 
 describe('AI providers', () => {
-  let scene: AiScene;
+  let scene: AiFixture;
   let tables: Awaited<ReturnType<typeof openAiTables>>;
   const stages = {} as Record<AiProvider, Stage>;
   /** What each provider does next. */
@@ -97,9 +97,9 @@ describe('AI providers', () => {
   const calls: Record<AiProvider, (SeenCall & { at: number })[]> = { openai: [], anthropic: [], gemini: [], azure: [] };
 
   before(async () => {
-    scene = await startAiScene({ AI_CALL_TIMEOUT_SECONDS: '1', AI_RETRY_SCHEDULE_SECONDS: '0' });
+    scene = await startAiFixture({ AI_CALL_TIMEOUT_SECONDS: '1', AI_RETRY_SCHEDULE_SECONDS: '0' });
     tables = await openAiTables();
-    scene.ai.answer = wellDone;
+    scene.ai.answer = goodReply;
     for (const provider of aiProviders) stages[provider] = await setStage(scene, provider);
     scene.ai.faultOf = (call) => {
       calls[call.wire].push({ ...call, at: performance.now() });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { aiProviders, startAiScene, type AiScene } from '../support/ai-scene.ts';
+import { aiProviders, startAiFixture, type AiFixture } from '../support/ai-fixture.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -10,15 +10,15 @@ const written = {
 };
 
 describe('reports by a provider', () => {
-  let service: AiScene['service'];
-  let ai: AiScene['ai'];
+  let service: AiFixture['service'];
+  let ai: AiFixture['ai'];
   let admin: Client;
-  let stop: AiScene['stop'];
+  let stop: AiFixture['stop'];
   let surveyId: string;
   let questionIds: string[];
 
   before(async () => {
-    ({ service, ai, admin, stop } = await startAiScene());
+    ({ service, ai, admin, stop } = await startAiFixture());
     surveyId = (await admin.create('/surveys', { title: 'Lunch', status: 'ACTIVE' })).id;
     const dish = await admin.create(`/surveys/${surveyId}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Which dish?', options: [{ text: 'Soup of the day', value: 'soup' }, { text: 'Salad', value: 'salad' }] });
     const why = await admin.create(`/surveys/${surveyId}/questions`, { type: 'LONG_TEXT', text: 'Why?' });

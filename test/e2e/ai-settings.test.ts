@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startAiProvider, standInKey, type AiProviderServer } from '../support/ai-provider.ts';
 import { adminClient, type Client } from '../support/client.ts';
-import { newcomer } from '../support/newcomer.ts';
-import { freshDatabase } from '../support/people-server.ts';
+import { signInNewUser } from '../support/new-user.ts';
+import { freshDatabase } from '../support/auth-server.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
@@ -63,7 +63,7 @@ describe('settings of AI providers', () => {
   });
 
   it('are for ADMINs alone', async () => {
-    const editor = await newcomer(service, admin);
+    const editor = await signInNewUser(service, admin);
     for (const [method, path] of [['GET', '/ai/settings'], ['POST', '/ai/settings/openai/test'], ['DELETE', '/ai/settings/openai']] as const) assert.equal((await editor.call(method, path)).status, 403, path);
     assert.equal((await editor.call('PUT', '/ai/settings/openai', { body: { apiKey: standInKey } })).status, 403);
     assert.equal((await editor.call('GET', '/ai/settings', { token: undefined })).status, 401);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { standInKey } from '../support/ai-provider.ts';
-import { aiProviders, type AiScene } from '../support/ai-scene.ts';
-import { aroundAi } from '../support/around-ai.ts';
+import { aiProviders, type AiFixture } from '../support/ai-fixture.ts';
+import { useAi } from '../support/use-ai.ts';
 import type { Client } from '../support/client.ts';
 
 const suggested = () => ({
@@ -14,10 +14,10 @@ const suggested = () => ({
 });
 
 describe('suggestions for a question', () => {
-  let service: AiScene['service'];
-  let ai: AiScene['ai'];
+  let service: AiFixture['service'];
+  let ai: AiFixture['ai'];
   let admin: Client;
-  aroundAi((scene) => void ({ service, ai, admin } = scene), { answer: suggested });
+  useAi((scene) => void ({ service, ai, admin } = scene), { answer: suggested });
 
   const make = async (fields: object = {}) => {
     const survey = await admin.create('/surveys', { title: 'Shops', ...fields });

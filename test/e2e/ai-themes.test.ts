@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { Stores } from '../../src/stores/stores.ts';
 import type { AiProviderServer, SeenCall } from '../support/ai-provider.ts';
-import { aroundAi } from '../support/around-ai.ts';
+import { useAi } from '../support/use-ai.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { openStoresOf } from '../support/opened-stores.ts';
+import { openStoresOf } from '../support/service-stores.ts';
 
 interface Theme {
   name: string;
@@ -34,7 +34,7 @@ describe('themes of many answers', () => {
   let admin: Client;
   let stores: Stores;
   after(() => stores?.close());
-  aroundAi(async (scene) => {
+  useAi(async (scene) => {
     ({ ai, admin } = scene);
     stores = await openStoresOf(scene.service);
   }, { env: { AI_BATCH_SIZE: '5' }, answer: judging([]) });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { translationLanguages } from '../../src/domain/translation.ts';
+import { translationLanguages } from '../../src/domain/translation/translation.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { aiProviders, type AiScene } from '../support/ai-scene.ts';
-import { aroundAi } from '../support/around-ai.ts';
+import { aiProviders, type AiFixture } from '../support/ai-fixture.ts';
+import { useAi } from '../support/use-ai.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -17,9 +17,9 @@ function translated({ user }: SeenCall): unknown {
 }
 
 describe('surveys translated by a provider', () => {
-  let ai: AiScene['ai'];
+  let ai: AiFixture['ai'];
   let admin: Client;
-  aroundAi((scene) => void ({ ai, admin } = scene), { answer: translated });
+  useAi((scene) => void ({ ai, admin } = scene), { answer: translated });
 
   const make = async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch at {{company}}', description: 'About lunch', status: 'ACTIVE' });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 
 let admin: Client;
-aroundService((served) => ({ admin } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+useService((served) => ({ admin } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
 
 interface Entry {
   action: string;

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { adminClient, type Client } from '../support/client.ts';
 import { createFullSurvey, type FullSurvey } from '../support/every-type.ts';
-import { newcomer } from '../support/newcomer.ts';
+import { signInNewUser } from '../support/new-user.ts';
 import { startService, type RunningService } from '../support/service.ts';
 
 /** Far from the gigabyte that is sent; what a fast sender has in the sockets' buffers until it hears of the end is in it. */
@@ -207,7 +207,7 @@ describe('bad input', () => {
   });
 
   it('shows another owner’s things as if they were not there', async () => {
-    const editor = await newcomer(service, admin);
+    const editor = await signInNewUser(service, admin);
     for (const [method, path] of [['GET', `/surveys/${full.id}`], ['PUT', `/surveys/${full.id}`], ['DELETE', `/surveys/${full.id}`], ['GET', `/analytics/surveys/${full.id}`], ['GET', `/responses/surveys/${full.id}`], ['PUT', `/surveys/questions/${full.questions.NPS.id}`]] as const) {
       const body = path.startsWith('/surveys/questions/') ? { text: 'x' } : { title: 'x' };
       assert.equal((await editor.call(method, path, method === 'PUT' ? { body } : {})).status, 404, `${method} ${path}`);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 
 let admin: Client;
-aroundService((served) => ({ admin } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+useService((served) => ({ admin } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
 
 const statusOf = async (method: string, path: string, body?: unknown): Promise<number> => (await admin.call(method, path, { body })).status;
 

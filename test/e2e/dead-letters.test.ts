@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { newId, newResponseId } from '../../src/ids.ts';
+import { newId, newResponseId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
-import { answersKey, createShards, responseKey } from '../../src/stores/redis/shards.ts';
+import { answersKey, createShards, responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Stores } from '../../src/stores/stores.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { openStoresOf } from '../support/opened-stores.ts';
+import { openStoresOf } from '../support/service-stores.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 
 let admin: Client;
-aroundService((served) => ({ admin } = served));
+useService((served) => ({ admin } = served));
 
 describe('a survey that grows', () => {
   it('is refused further questions at two MiB, and can be answered and made smaller', async () => {

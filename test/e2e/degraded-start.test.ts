@@ -8,7 +8,7 @@ import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { adminClient, createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
-import { openStoreGate, quietPort, type StoreGate } from '../support/store-gate.ts';
+import { openStoreGate, quietPort, type StoreGate } from '../support/switchable-proxy.ts';
 import { sharedStores } from '../support/stores.ts';
 
 type StoreName = 'PostgreSQL' | 'ClickHouse' | 'Redis';

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createDeletedSurveys, keptAfterDeletionDays } from '../../src/stores/postgres/deleted-surveys.ts';
+import { createDeletedSurveys, deletedSurveyRetentionDays } from '../../src/stores/postgres/deleted-surveys.ts';
 import { createLog } from '../../src/log.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { freshDatabase } from '../support/people-server.ts';
+import { freshDatabase } from '../support/auth-server.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
 const dayMs = 86_400_000;
-const later = Date.now() + (keptAfterDeletionDays + 1) * dayMs;
+const later = Date.now() + (deletedSurveyRetentionDays + 1) * dayMs;
 const tables = ['questions', 'survey_versions', 'survey_counts', 'translations', 'survey_members', 'webhooks', 'exports', 'uploads'];
 
 describe('what is left of a deleted survey', () => {
@@ -47,10 +47,10 @@ describe('what is left of a deleted survey', () => {
     await admin.remove(`/surveys/${gone}`);
     await isErased(gone);
     const deleted = deletedSurveys();
-    assert.equal(await deleted.removeOld(later - 2 * dayMs), 0);
+    assert.equal(await deleted.purge(later - 2 * dayMs), 0);
     assert.ok((await left(gone)).includes('questions'));
     const before = await left(kept);
-    assert.equal(await deleted.removeOld(later), 1);
+    assert.equal(await deleted.purge(later), 1);
     assert.deepEqual([await left(gone), await left(kept)], [[], before]);
     assert.deepEqual((await admin.get(`/audit?surveyId=${gone}&objectKind=survey`)).map(({ action }: any) => action), ['survey.deleted', 'translation.changed', 'survey.created']);
     for (const path of [`/surveys/${gone}`, `/analytics/surveys/${gone}`, `/public/surveys/${gone}`]) assert.equal((await admin.call('GET', path)).status, 404);
@@ -67,13 +67,13 @@ describe('what is left of a deleted survey', () => {
     const deleted = deletedSurveys();
     await database.sql.begin(async (tx) => {
       await tx`SELECT FROM surveys WHERE id = ${held} FOR UPDATE`;
-      assert.equal(await deleted.removeOld(later), 1);
+      assert.equal(await deleted.purge(later), 1);
     });
     assert.deepEqual([(await left(held)).includes('surveys'), (await left(fails)).includes('surveys'), await left(gone)], [true, true, []]);
-    assert.equal(await deleted.removeOld(later, AbortSignal.abort()), 0);
-    assert.equal(await deleted.removeOld(later), 1);
+    assert.equal(await deleted.purge(later, AbortSignal.abort()), 0);
+    assert.equal(await deleted.purge(later), 1);
     await database.sql.unsafe('DROP TRIGGER refuse ON surveys');
-    assert.equal(await deleted.removeOld(later), 1);
+    assert.equal(await deleted.purge(later), 1);
     const indexes = await database.sql<{ indexdef: string }[]>`SELECT indexdef FROM pg_indexes WHERE tablename = 'ai_jobs'`;
     assert.ok(indexes.some(({ indexdef }) => indexdef.includes('(survey_id) WHERE (survey_id IS NOT NULL)')), 'its jobs are found by an index');
   });
@@ -84,9 +84,9 @@ describe('what is left of a deleted survey', () => {
     await isErased(id);
     await database.sql`INSERT INTO outbox (kind, payload) VALUES ('of a version to come', ${database.sql.json({ surveyId: id })})`;
     const deleted = deletedSurveys();
-    assert.equal(await deleted.removeOld(later), 0);
+    assert.equal(await deleted.purge(later), 0);
     assert.ok((await left(id)).includes('surveys'));
     await database.sql`DELETE FROM outbox WHERE kind = 'of a version to come'`;
-    assert.equal(await deleted.removeOld(later), 1);
+    assert.equal(await deleted.purge(later), 1);
   });
 });

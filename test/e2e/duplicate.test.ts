@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
-import { newcomer } from '../support/newcomer.ts';
+import { signInNewUser } from '../support/new-user.ts';
 import type { RunningService } from '../support/service.ts';
 
 describe('a copy of a survey', () => {
   let service: RunningService;
   let admin: Client;
-  aroundService((served) => ({ service, admin } = served));
+  useService((served) => ({ service, admin } = served));
 
   const signIn = async (role: 'EDITOR' | 'VIEWER'): Promise<{ id: string; client: Client }> => {
-    const client = await newcomer(service, admin, role);
+    const client = await signInNewUser(service, admin, role);
     return { id: client.id, client };
   };
   /** All that is said, without what tells one survey from another. */

@@ -4,11 +4,11 @@ import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
 import { createLog } from '../../src/log.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
-import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/idempotency.ts';
-import { answersKey, responseKey } from '../../src/stores/redis/shards.ts';
+import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
+import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts';
 import { eventually } from '../support/eventually.ts';
 import { forgetRecord, forgetUse } from '../support/intake.ts';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { everyRoute } from '../support/every-route.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -20,7 +20,7 @@ const pathOf = (reply: { body: any }): string | undefined => reply.body.details?
 describe('at the edges of what is taken', () => {
   let admin: Client;
   before(async () => void (await sharedStores()));
-  aroundService((served) => ({ admin } = served));
+  useService((served) => ({ admin } = served));
 
   describe('texts of a survey', () => {
     const tried = async (body: object, id?: string) => {

@@ -11,7 +11,7 @@ import { createClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
-import { download, exportFile } from '../support/exports.ts';
+import { downloadExport, exportFile } from '../support/exports.ts';
 import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
 
 describe('exports', () => {
@@ -205,15 +205,15 @@ describe('exports', () => {
     assert.equal(etag, `"${record.sha256}"`);
     assert.match(reply.headers.get('content-disposition') ?? '', /^attachment; filename="[\x20-\x7e]+\.csv"; filename\*=UTF-8''%D0%9E/);
     assert.equal(decodeURIComponent(/filename\*=UTF-8''(\S+)/.exec(reply.headers.get('content-disposition') ?? '')?.[1] ?? ''), `Опрос “гостей” 客人 2026-${record.createdAt.slice(0, 10)}.csv`);
-    const part = await download(service, token, record.exportId, { range: 'bytes=10-19' });
+    const part = await downloadExport(service, token, record.exportId, { range: 'bytes=10-19' });
     assert.equal(part.status, 206);
     assert.equal(part.headers.get('content-range'), `bytes 10-19/${bytes.length}`);
     assert.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(10, 20));
-    const tail = await download(service, token, record.exportId, { range: 'bytes=-5', 'if-range': etag });
+    const tail = await downloadExport(service, token, record.exportId, { range: 'bytes=-5', 'if-range': etag });
     assert.deepEqual(Buffer.from(await tail.arrayBuffer()), bytes.subarray(-5));
-    assert.equal((await download(service, token, record.exportId, { range: 'bytes=0-1', 'if-range': '"other"' })).status, 200);
-    assert.equal((await download(service, token, record.exportId, { range: `bytes=${bytes.length}-` })).status, 416);
-    assert.equal((await download(service, token, record.exportId, { 'if-none-match': etag })).status, 304);
+    assert.equal((await downloadExport(service, token, record.exportId, { range: 'bytes=0-1', 'if-range': '"other"' })).status, 200);
+    assert.equal((await downloadExport(service, token, record.exportId, { range: `bytes=${bytes.length}-` })).status, 416);
+    assert.equal((await downloadExport(service, token, record.exportId, { 'if-none-match': etag })).status, 304);
     const head = await fetch(`${service.base}/exports/${record.exportId}/download`, { method: 'HEAD', headers: { authorization: `Bearer ${token}` } });
     assert.equal(head.headers.get('content-length'), String(bytes.length));
   });

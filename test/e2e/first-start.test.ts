@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { createClient } from '../support/client.ts';
 import { freePort } from '../../src/processes/free-port.ts';
 import { eventually } from '../support/eventually.ts';
-import { freshDatabase } from '../support/people-server.ts';
+import { freshDatabase } from '../support/auth-server.ts';
 import { runToExit, sharedStoreUrls, startService, type RunningService } from '../support/service.ts';
 
 const nobodyYet = { ADMIN_PASSWORD: '', ADMIN_EMAIL: 'first@example.org' };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SeenCall } from '../support/ai-provider.ts';
-import type { AiScene } from '../support/ai-scene.ts';
-import { aroundAi } from '../support/around-ai.ts';
+import type { AiFixture } from '../support/ai-fixture.ts';
+import { useAi } from '../support/use-ai.ts';
 import { missing, pasteInFolder, tourOf } from '../support/documents.ts';
 
 const question = (text: string) => ({ type: 'YES_NO', text, description: null, isRequired: false, options: [], rows: [], min: null, max: null, step: null });
@@ -16,8 +16,8 @@ function answer({ user }: SeenCall): unknown {
 }
 
 describe('docs/guide/ai.md', () => {
-  let service: AiScene['service'];
-  aroundAi((scene) => void ({ service } = scene), { answer });
+  let service: AiFixture['service'];
+  useAi((scene) => void ({ service } = scene), { answer });
 
   it('its tour writes a survey, analyses answers and streams a conversation', { skip: missing('bash', 'curl') }, async () => {
     const printed = await pasteInFolder(tourOf('docs/guide/ai.md', service), (stdout) => stdout);

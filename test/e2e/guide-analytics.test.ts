@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import { missing, pasteInFolder, tourOf } from '../support/documents.ts';
 import type { RunningService } from '../support/service.ts';
 
 describe('docs/guide/analytics.md', () => {
   let service: RunningService;
-  aroundService((served) => ({ service } = served));
+  useService((served) => ({ service } = served));
 
   it('its tour prints the weighted crosstab, its banner and filtered statistics', { skip: missing('bash', 'curl') }, async () => {
     const printed = await pasteInFolder(tourOf('docs/guide/analytics.md', service), (stdout) => stdout.trim().split('\n'));

@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import { missing, pasteInFolder, tourOf } from '../support/documents.ts';
 import type { RunningService } from '../support/service.ts';
 
 describe('docs/guide/exports.md', () => {
   let service: RunningService;
-  aroundService((served) => ({ service } = served));
+  useService((served) => ({ service } = served));
 
   it('its tour downloads the responses in two formats', { skip: missing('bash', 'curl') }, async () => {
     await pasteInFolder(tourOf('docs/guide/exports.md', service), (stdout, folder) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { freshDatabase } from '../support/people-server.ts';
+import { freshDatabase } from '../support/auth-server.ts';
 import { missing, pasteInFolder, tourOf } from '../support/documents.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import { missing, pasteInFolder, tourOf } from '../support/documents.ts';
 import type { RunningService } from '../support/service.ts';
 
 describe('README.md', () => {
   let service: RunningService;
-  aroundService((served) => ({ service } = served));
+  useService((served) => ({ service } = served));
 
   it('its five minutes ask two questions, take two responses and count them', { skip: missing('bash', 'curl') }, async () => {
     const [first, second, analytics, crosstab] = await pasteInFolder(tourOf('README.md', service), (stdout) => stdout.trim().split('\n').map((line) => JSON.parse(line)));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import { missing, paste, tourOf } from '../support/documents.ts';
 import type { RunningService } from '../support/service.ts';
 
@@ -9,7 +9,7 @@ const main = fileURLToPath(new URL('../../src/replay/main.js', import.meta.url))
 
 describe('docs/guide/replay.md', () => {
   let service: RunningService;
-  aroundService((served) => ({ service } = served));
+  useService((served) => ({ service } = served));
 
   it('its tour makes a survey from a file and finds every count equal', { skip: missing('bash') }, async () => {
     // The command without its build step, which would replace the build that other tests run from if a source changed meanwhile.

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { freePort } from '../../src/processes/free-port.ts';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import { missing, paste, tourOf } from '../support/documents.ts';
 import type { RunningService } from '../support/service.ts';
 
 describe('docs/guide/webhooks.md', () => {
   let service: RunningService;
-  aroundService((served) => ({ service } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+  useService((served) => ({ service } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
 
   it('its tour verifies the signatures, shows the deliveries and sends them again', { skip: missing('bash', 'curl') }, async () => {
     // The receiver's packages are installed in the project's folder.

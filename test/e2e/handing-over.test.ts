@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openLive } from '../support/live-client.ts';
-import { newcomer } from '../support/newcomer.ts';
+import { signInNewUser } from '../support/new-user.ts';
 import type { RunningService } from '../support/service.ts';
 import { startReceiver } from '../support/webhook-receiver.ts';
 
 let admin: Client;
 let service: RunningService;
-aroundService((served) => ({ admin, service } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+useService((served) => ({ admin, service } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
 
 const person = async (role: 'ADMIN' | 'EDITOR' | 'VIEWER' = 'EDITOR') => {
-  const client = await newcomer(service, admin, role);
+  const client = await signInNewUser(service, admin, role);
   return { id: client.id, token: client.token ?? '', client };
 };
 const surveyOf = async ({ client }: { client: Client }): Promise<string> => (await client.create('/surveys', { title: 'Handed on' })).id;

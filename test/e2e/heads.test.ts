@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -10,7 +10,7 @@ const from = (days: number) => new Date(Date.now() + days * daySeconds * 1000).t
 
 describe('what lists and analytics say of a survey as a whole', () => {
   let admin: Client;
-  aroundService((served) => ({ admin } = served));
+  useService((served) => ({ admin } = served));
 
   it('is of the responses asked for: complete ones, partial ones, those of some days', async () => {
     const { id } = await admin.create('/surveys', { title: 'Heads', status: 'ACTIVE' });

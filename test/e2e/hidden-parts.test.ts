@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { surveyWithQuestionsSchema } from '../../src/http/schemas/surveys.ts';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 
 let admin: Client;
-aroundService((served) => ({ admin } = served));
+useService((served) => ({ admin } = served));
 
 describe('what was taken out of a survey', () => {
   it('can be looked up by who reads its responses, and is not shown otherwise', async () => {

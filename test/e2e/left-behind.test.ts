@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { newcomer } from '../support/newcomer.ts';
+import { signInNewUser } from '../support/new-user.ts';
 import type { RunningService } from '../support/service.ts';
 
 let service: RunningService;
 let admin: Client;
-aroundService((served) => ({ service, admin } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+useService((served) => ({ service, admin } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
 
 const person = async (role: 'ADMIN' | 'EDITOR' | 'VIEWER') => {
-  const client = await newcomer(service, admin, role);
+  const client = await signInNewUser(service, admin, role);
   return { id: client.id, client };
 };
 const exportIdsOf = async (client: Client, query = ''): Promise<string[]> => (await client.get(`/exports${query}`)).map(({ exportId }: { exportId: string }) => exportId);

@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
 import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
-import { createShards } from '../../src/stores/redis/shards.ts';
-import { aroundService } from '../support/around-service.ts';
+import { createShards } from '../../src/stores/redis/intake/shards.ts';
+import { useService } from '../support/use-service.ts';
 import { createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openEvents, openLive, type LiveSocket } from '../support/live-client.ts';
@@ -22,7 +22,7 @@ describe('live streams at their limits', () => {
   });
   // One of the tests looks into the Redis of the service.
   before(() => sharedStores());
-  aroundService((served) => {
+  useService((served) => {
     ({ service, admin } = served);
     token = admin.token ?? '';
   });

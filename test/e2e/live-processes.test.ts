@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { adminClient, createClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
-import { listenForGood, openEvents, openLive, type LiveSocket } from '../support/live-client.ts';
+import { subscribeResiliently, openEvents, openLive, type LiveSocket } from '../support/live-client.ts';
 import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
 import { sharedStores, type SharedStores } from '../support/stores.ts';
 
@@ -66,7 +66,7 @@ describe('live streams across HTTP processes', () => {
     const token = await signIn(admin);
     const survey = await admin.create('/surveys', { title: 'Seam', status: 'ACTIVE' });
     const witness = await listen(accepting, token, { surveyId: survey.id });
-    const clients = Array.from({ length: 20 }, () => listenForGood(() => listening, async () => token, survey.id));
+    const clients = Array.from({ length: 20 }, () => subscribeResiliently(() => listening, async () => token, survey.id));
     await eventually(() => assert.ok(clients.every((client) => client.isReady())));
 
     let isOver = false;

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
 import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
-import { newId } from '../../src/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import { openEvents, openLive, refusedWith, socketUrl, takeTicket, type LiveSocket } from '../support/live-client.ts';
-import { newcomer } from '../support/newcomer.ts';
+import { signInNewUser } from '../support/new-user.ts';
 import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
 import { sharedStores, type SharedStores } from '../support/stores.ts';
 
@@ -191,7 +191,7 @@ describe('live streams over WebSocket', () => {
 
   it('let nobody hear a foreign survey, and end what was shared when it no longer is', async () => {
     const survey = await numberSurvey();
-    const { id: userId, token: foreign } = await newcomer(service, admin, 'VIEWER');
+    const { id: userId, token: foreign } = await signInNewUser(service, admin, 'VIEWER');
     const live = await connect(foreign);
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
     assert.equal((await live.next('error'))['code'], 'NOT_FOUND');
@@ -220,7 +220,7 @@ describe('live streams over WebSocket', () => {
 
   it('end within five seconds when the user is disabled, or the API key deleted', async () => {
     const survey = await numberSurvey();
-    const leaver = await newcomer(service, admin);
+    const leaver = await signInNewUser(service, admin);
     const { id: keyId, key } = await admin.create('/api-keys', { name: 'listener', role: 'ADMIN' });
     const [byUser, byKey, other] = [await connect(leaver.token), await connect(key), await connect()];
     byKey.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
@@ -239,7 +239,7 @@ describe('live streams over WebSocket', () => {
   });
 
   it('end with a reason and 1008 when the user is deleted, whether they listen to a survey of their own or to none', async () => {
-    const person = await newcomer(service, admin);
+    const person = await signInNewUser(service, admin);
     const survey = await person.create('/surveys', { title: 'Theirs', status: 'ACTIVE' });
     const [idle, listening] = [await connect(person.token), await connect(person.token)];
     listening.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses', 'analytics', 'status', 'jobs'] });

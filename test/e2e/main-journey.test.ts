@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import { createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
@@ -10,7 +10,7 @@ import type { RunningService } from '../support/service.ts';
 describe('surveys in, responses through, analytics out', () => {
   let service: RunningService;
   let admin: Client;
-  aroundService((served) => ({ service, admin } = served));
+  useService((served) => ({ service, admin } = served));
 
   const analytics = (id: string, query = '') => admin.get(`/analytics/surveys/${id}${query}`);
   const statistic = (data: any, full: FullSurvey, type: keyof FullSurvey['questions']) => data.questionStats.find((item: any) => item.questionId === full.questions[type].id);

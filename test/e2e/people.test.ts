@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { freshDatabase } from '../support/people-server.ts';
+import { freshDatabase } from '../support/auth-server.ts';
 import { runToExit, startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 

@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { openReconciliation } from '../../src/reconcile/stores.ts';
+import { connectStores } from '../../src/reconcile/connect.ts';
 import { createClickHouse, type ClickHouse } from '../../src/stores/clickhouse/client.ts';
-import { runningStores } from '../../src/stores/embedded/running.ts';
+import { runningStores } from '../../src/stores/embedded/running-stores.ts';
 import { createPostgres, type Sql } from '../../src/stores/postgres/client.ts';
 import { createLog } from '../../src/log.ts';
 import { adminClient, type Client } from '../support/client.ts';
@@ -91,7 +91,7 @@ describe('npm run reconcile', () => {
   it('says what it cannot repair', async () => {
     const { id, responseIds } = await survey(2);
     const { redis: redisUrl = '', postgres: databaseUrl = '', clickhouse: url = '' } = runningStores(dataDir);
-    const stores = await openReconciliation({ redisUrl, databaseUrl, clickhouseUrls: [url], cluster: undefined, shards: 2, log });
+    const stores = await connectStores({ redisUrl, databaseUrl, clickhouseUrls: [url], cluster: undefined, shards: 2, log });
     // Of what has left the stream nothing is left to store.
     await eventually(async () => {
       for (const shard of stores.shards.all) {

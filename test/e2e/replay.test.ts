@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { assetPath } from '../../src/assets.ts';
+import { assetPath } from '../../src/platform/assets.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
 

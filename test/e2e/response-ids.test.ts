@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
-import { newResponseId } from '../../src/ids.ts';
+import { newResponseId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
-import { hashOfResponseId } from '../../src/stores/redis/idempotency.ts';
-import { responseKey } from '../../src/stores/redis/shards.ts';
-import { aroundService } from '../support/around-service.ts';
+import { hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
+import { responseKey } from '../../src/stores/redis/intake/shards.ts';
+import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { forgetRecord, forgetUse } from '../support/intake.ts';
@@ -15,7 +15,7 @@ import { sharedStores } from '../support/stores.ts';
 describe('the id of a response', () => {
   let admin: Client;
   before(async () => void (await sharedStores()));
-  aroundService((served) => ({ admin } = served));
+  useService((served) => ({ admin } = served));
 
   async function survey(): Promise<{ id: string; answers: (score: number) => object[] }> {
     const { id } = await admin.create('/surveys', { title: 'Ids' });

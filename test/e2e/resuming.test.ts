@@ -4,8 +4,8 @@ import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
 import { createLog } from '../../src/log.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
-import { answersKey, responseKey } from '../../src/stores/redis/shards.ts';
-import { aroundService } from '../support/around-service.ts';
+import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts';
+import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
 import { png } from '../support/pixel.ts';
@@ -18,7 +18,7 @@ describe('a response that is continued long after it was saved', () => {
   let redis: Redis;
   let survey: FullSurvey;
   before(async () => void (await sharedStores()));
-  aroundService((served) => ({ service, admin } = served));
+  useService((served) => ({ service, admin } = served));
   before(async () => {
     redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
     await redis.connect();

@@ -4,19 +4,19 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
-import { createBuriedLetters } from '../../src/actors/buried-letters.ts';
-import { createErasing } from '../../src/actors/erasing.ts';
-import { createReading } from '../../src/actors/reading.ts';
-import { newId } from '../../src/ids.ts';
+import { createDeadLetters } from '../../src/actors/dead-letters.ts';
+import { createResponseErasure } from '../../src/actors/erasure.ts';
+import { createConsistentReads } from '../../src/actors/consistent-reads.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createAudit } from '../../src/stores/postgres/audit.ts';
 import { retentionRules } from '../../src/stores/postgres/retention.ts';
-import { responseKey } from '../../src/stores/redis/shards.ts';
+import { responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Stores } from '../../src/stores/stores.ts';
-import { createUploads } from '../../src/stores/uploads.ts';
+import { createUploads } from '../../src/stores/uploads/uploads.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { openStoresOf } from '../support/opened-stores.ts';
+import { openStoresOf } from '../support/service-stores.ts';
 import { png } from '../support/pixel.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -52,10 +52,10 @@ describe('what must not be kept', () => {
   /** The service's own parts, on its stores, at another time. */
   const inDays = (days: number, generalDays?: number) => {
     const now = () => Date.now() + days * dayMs;
-    const buried = createBuriedLetters(stores);
-    const reading = createReading({ ...stores, buried });
-    const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseThere: reading.isAccepted });
-    const erasing = createErasing({ ...stores, reading, uploads, buried, audit: createAudit(stores.sql, createLog('error')), now, rules: (at) => retentionRules(stores.sql, generalDays, at) });
+    const buried = createDeadLetters(stores);
+    const reading = createConsistentReads({ ...stores, deadLetters: buried });
+    const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: reading.isAccepted });
+    const erasing = createResponseErasure({ ...stores, reading, uploads, deadLetters: buried, audit: createAudit(stores.sql, createLog('error')), now, rules: (at) => retentionRules(stores.sql, generalDays, at) });
     return { erasing, uploads };
   };
 
@@ -103,7 +103,7 @@ describe('what must not be kept', () => {
   const exportInHand = async (surveyId: string): Promise<string> => {
     const [id, { id: userId }, now] = [newId(), await admin.get('/auth/me'), new Date()];
     await stores.sql`INSERT INTO exports (id, survey_id, user_id, format, options, survey_version, created_at) VALUES (${id}, ${surveyId}, ${userId}, 'CSV', '{"filters": [], "labels": "text"}', 1, ${now})`;
-    assert.ok(await stores.exports.begin(id));
+    assert.ok(await stores.exports.start(id));
     return id;
   };
   const finish = (id: string, days: number): Promise<boolean> => stores.exports.complete(id, { rowCount: 1, fileSize: 1, sha256: '0'.repeat(64), expiresAt: new Date(Date.now() + days * dayMs) });
@@ -127,7 +127,7 @@ describe('what must not be kept', () => {
     const exportId = await exportInHand(survey.id);
     await admin.remove(`/responses/${responseId}`);
     assert.equal(await finish(exportId, 7), false);
-    assert.equal(await stores.exports.advance(exportId, 0.5), false);
+    assert.equal(await stores.exports.saveProgress(exportId, 0.5), false);
     const { status, error } = await admin.get(`/exports/${exportId}`);
     assert.equal(status, 'FAILED');
     assert.match(error, /deleted.*ask for it again/);
@@ -222,7 +222,7 @@ describe('what must not be kept', () => {
   /** `asWhole`: only ClickHouse cannot read it. */
   const buried = (surveyId: string, respondent: string, { asWhole = true, submittedAtMs = Date.now() } = {}) =>
     [surveyId, randomUUID(), asWhole ? submittedAtMs : 'some day', 1, 0, 1, 0, 0, 'long', 'en', respondent, {}, [], [respondent]] as const;
-  const lettersOf = async (surveyId: string): Promise<number> => (await createBuriedLetters(stores).of(surveyId)).length;
+  const lettersOf = async (surveyId: string): Promise<number> => (await createDeadLetters(stores).ofSurvey(surveyId)).length;
 
   it('leaves no trace of a deleted survey in any store: neither open responses nor what could not be stored', async () => {
     const survey = await make();
@@ -254,13 +254,13 @@ describe('what must not be kept', () => {
     assert.equal(await lettersOf(survey.id), 1);
     const gone = newId();
     await bury(buried(gone, who));
-    const [letter] = await stores.stream.deadLetters(stores.shards.of(gone), { count: 1 });
+    const [letter] = await stores.stream.listDeadLetters(stores.shards.of(gone), { count: 1 });
     assert.ok(letter);
     await admin.post('/dead-letters/replay');
     // What can still not be stored comes back there.
     await eventually(async () => assert.equal(await lettersOf(survey.id), 1));
     assert.equal(await lettersOf(gone), 0);
-    assert.equal(await stores.stream.revive(stores.shards.of(gone), letter, { count: 1, codeColumns: 0, surveyIds: [gone] }), false, 'what was dropped since it was read');
+    assert.equal(await stores.stream.requeueDeadLetter(stores.shards.of(gone), letter, { count: 1, codeColumns: 0, surveyIds: [gone] }), false, 'what was dropped since it was read');
   });
 
   it('are more responses of one respondent than a batch holds', async () => {
@@ -304,7 +304,7 @@ describe('what must not be kept', () => {
     const survey = await make();
     const [free, claimed, dead] = [await survey.upload(), await survey.upload(), await survey.upload()];
     await survey.submit({}, claimed);
-    await stores.uploadRows.hold(survey.id, randomUUID(), [dead]);
+    await stores.uploadRows.claim(survey.id, randomUUID(), [dead]);
     await inDays(0.9).uploads.sweep();
     assert.deepEqual([free, claimed, dead].map((id) => existsSync(fileOf(id))), [true, true, true]);
     const foreign = join(service.dataDir, 'uploads', 'ff', 'somebody’s notes');

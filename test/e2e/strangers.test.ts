@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import type { Route } from '../../src/http/route.ts';
+import type { Route } from '../../src/http/routing/route.ts';
 import { adminClient, createClient, type Client } from '../support/client.ts';
 import { everyRoute } from '../support/every-route.ts';
 import { eventually } from '../support/eventually.ts';
 import { openLive } from '../support/live-client.ts';
-import { newcomer } from '../support/newcomer.ts';
+import { signInNewUser } from '../support/new-user.ts';
 import { png } from '../support/pixel.ts';
 import { startService, type RunningService } from '../support/service.ts';
 
@@ -24,7 +24,7 @@ describe('whoever has nothing to do with a survey', () => {
   const own: Record<string, string> = {};
 
   const person = async (role: 'ADMIN' | 'EDITOR' | 'VIEWER'): Promise<{ id: string; client: Client; token: string }> => {
-    const client = await newcomer(service, admin, role);
+    const client = await signInNewUser(service, admin, role);
     return { id: client.id, client, token: client.token ?? '' };
   };
 

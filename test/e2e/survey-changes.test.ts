@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 
 describe('changing a survey that people have answered', () => {
   let admin: Client;
-  aroundService((served) => ({ admin } = served));
+  useService((served) => ({ admin } = served));
 
   const past = () => new Date(Date.now() - 1000).toISOString();
   const later = () => new Date(Date.now() + 3_600_000).toISOString();

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { translationLanguages } from '../../src/domain/translation.ts';
+import { translationLanguages } from '../../src/domain/translation/translation.ts';
 import { publicSurveySchema, translationSchema } from '../../src/http/schemas/surveys.ts';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import { createClient, type Client } from '../support/client.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import type { RunningService } from '../support/service.ts';
 
 let service: RunningService;
 let admin: Client;
-aroundService((served) => ({ service, admin } = served));
+useService((served) => ({ service, admin } = served));
 
 const visit = (id: string, query = '', headers: Record<string, string> = {}) => createClient(service).call('GET', `/public/surveys/${id}${query}`, { headers });
 const read = async (id: string, query = '') => {

@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { adminClient, createClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { newcomer } from '../support/newcomer.ts';
+import { signInNewUser } from '../support/new-user.ts';
 import { png } from '../support/pixel.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -65,7 +65,7 @@ describe('uploads', () => {
     const part = await download(data.uploadId, { range: 'bytes=1-3' });
     assert.deepEqual([part.status, await part.text()], [206, 'PNG']);
     assert.equal((await createClient(service).call('GET', `/uploads/${data.uploadId}`)).status, 401);
-    assert.equal((await download(data.uploadId, {}, (await newcomer(service, admin)).token)).status, 404);
+    assert.equal((await download(data.uploadId, {}, (await signInNewUser(service, admin)).token)).status, 404);
   });
 
   it('are claimed by one response, which shows them; a repeat of it changes nothing', async () => {

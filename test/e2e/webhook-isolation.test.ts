@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../src/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createPostgres, type Sql } from '../../src/stores/postgres/client.ts';
 import { createDeliveryStore } from '../../src/stores/postgres/webhook-deliveries.ts';

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { aroundService } from '../support/around-service.ts';
+import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { newcomer } from '../support/newcomer.ts';
+import { signInNewUser } from '../support/new-user.ts';
 import type { RunningService } from '../support/service.ts';
 import { startReceiver } from '../support/webhook-receiver.ts';
 
 let admin: Client;
 let service: RunningService;
-aroundService((served) => ({ admin, service } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+useService((served) => ({ admin, service } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
 
 describe('the endpoint of somebody who may not see the survey any more', () => {
   it('stays switched on as its owner left it, says why nothing is sent, and goes on by itself', async () => {
     const receiver = await startReceiver();
     try {
-      const member = await newcomer(service, admin);
+      const member = await signInNewUser(service, admin);
       const survey = await admin.create('/surveys', { title: 'Shared' });
       await admin.put(`/surveys/${survey.id}/members/${member.id}`, { role: 'EDITOR' });
       const hook = await member.create('/webhooks', { url: receiver.url, events: ['survey.published'], surveyId: survey.id });

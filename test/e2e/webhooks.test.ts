@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { webhookBodySchema } from '../../src/http/schemas/webhooks.ts';
-import { newId } from '../../src/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { newcomer } from '../support/newcomer.ts';
+import { signInNewUser } from '../support/new-user.ts';
 import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores, type SharedStores } from '../support/stores.ts';
 import { startReceiver, type Answer, type Receiver } from '../support/webhook-receiver.ts';
@@ -210,7 +210,7 @@ describe('webhooks', () => {
   });
 
   it('are seen by nobody but their owner and an ADMIN, and hear only of what the owner may see', async () => {
-    const [ann, ben, vera] = [await newcomer(service, admin), await newcomer(service, admin), await newcomer(service, admin, 'VIEWER')];
+    const [ann, ben, vera] = [await signInNewUser(service, admin), await signInNewUser(service, admin), await signInNewUser(service, admin, 'VIEWER')];
     const receiver = await receiverOf();
     const body = { url: receiver.url, events: ['response.completed'] };
     const hook = await ann.create('/webhooks', body);
@@ -303,7 +303,7 @@ describe('webhooks', () => {
   });
 
   it('go to the heir when their owner is deleted, and stop where they would tell of what was never the owner’s', async () => {
-    const person = await newcomer(service, admin);
+    const person = await signInNewUser(service, admin);
     const receiver = await receiverOf();
     const own = await person.create('/surveys', { title: 'Handed over', status: 'ACTIVE' });
     const question = await person.create(`/surveys/${own.id}/questions`, { type: 'NUMBER', text: 'n' });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { problemTable, type ProblemCode } from '../../src/errors.ts';
-import type { Method } from '../../src/http/route.ts';
+import type { Method } from '../../src/http/routing/route.ts';
 import { problemSchema } from '../../src/http/schemas/common.ts';
 import { assertConforms } from '../support/conform.ts';
 import { bytesOf, type WireOutcome, type WireReply } from './wire.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compareReaders } from '../support/submission-bodies.ts';
-import { compareChecks } from '../unit/domain/compared-checks.ts';
-import { compareReadings } from '../unit/domain/compared-readings.ts';
+import { compareChecks } from '../unit/domain/submission/compare-answer-checks.ts';
+import { compareReadings } from '../unit/domain/submission/compare-fast-reader.ts';
 
 describe('thousands of submissions that are right or nearly so', () => {
   it('are read by hand as the documented schema reads them', () => {

@@ -4,7 +4,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { goldThemes, labelledAnswers, surveyTopics, themedAnswers } from '../../bench/support/labelled-answers.ts';
 import { languageOf } from '../../bench/support/ai-evaluation.ts';
-import { sentiments } from '../../src/domain/sentiment.ts';
+import { sentiments } from '../../src/domain/analytics/sentiment.ts';
 import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
 
 const main = fileURLToPath(new URL('../../bench/eval-ai.js', import.meta.url));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../src/ids.ts';
-import { createAiStore } from '../../src/stores/postgres/ai.ts';
-import { createAiFindingRows } from '../../src/stores/postgres/ai-findings.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { createAiStore } from '../../src/stores/postgres/ai/jobs.ts';
+import { createAiAnnotationRows } from '../../src/stores/postgres/ai/annotations.ts';
 import { migratePostgres } from '../../src/stores/postgres/migrate.ts';
 import { eventually } from '../support/eventually.ts';
 import { analysedSurvey, ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
@@ -25,7 +25,7 @@ describe('notes on batches of answers', () => {
     const [store, scope] = [createAiStore(sql), await openScope('summary/test')];
     const add = async (id: string, note: string) => {
       await store.saveNote(scope, { id, note });
-      await store.saveFindings(scope, newId(), [foundIn(id)]);
+      await store.saveAnnotations(scope, newId(), [foundIn(id)]);
     };
     const migrated = Array.from({ length: 300 }, () => randomUUID()).sort();
     for (const [index, id] of migrated.entries()) await add(id, `note ${index}`);
@@ -35,7 +35,7 @@ describe('notes on batches of answers', () => {
     await add(newId(), 'newer');
     // Those that findings name.
     const noted: string[] = [];
-    for await (const note of store.notes(scope)) noted.push(note);
+    for await (const note of store.listNotes(scope)) noted.push(note);
     assert.deepEqual(noted, [...migrated.map((_, index) => `note ${index}`), 'new', 'newer']);
   });
 
@@ -45,7 +45,7 @@ describe('notes on batches of answers', () => {
     const [first, second] = [foundIn(randomUUID()), foundIn(randomUUID())];
     for (const found of [first, second]) {
       await store.saveNote(scope, { id: found.noteId ?? '', note: 'what they said' });
-      await store.saveFindings(scope, newId(), [found]);
+      await store.saveAnnotations(scope, newId(), [found]);
     }
     const waiting = (count: number) =>
       eventually(async () => assert.ok((await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).count >= count), 30_000, 5);
@@ -56,7 +56,7 @@ describe('notes on batches of answers', () => {
       const ordering = migratePostgres(sql);
       others = ordering;
       await waiting(1);
-      others = Promise.all([ordering, createAiFindingRows(sql).removeOfResponses([second.responseId])]);
+      others = Promise.all([ordering, createAiAnnotationRows(sql).removeOfResponses([second.responseId])]);
       await waiting(2);
       await tx`DELETE FROM ai_findings WHERE response_id = ${first.responseId}`;
       await tx`DELETE FROM ai_notes WHERE id = ${first.noteId ?? ''}`;
@@ -69,7 +69,7 @@ describe('notes on batches of answers', () => {
     const noteId = newId();
     await store.saveNote(scope, { id: noteId, note: 'what they said' });
     const [known, older, lost] = [foundIn(noteId), foundIn(undefined, { note: 'what they said' }), foundIn(newId())];
-    await store.saveFindings(scope, newId(), [known, older, lost]);
+    await store.saveAnnotations(scope, newId(), [known, older, lost]);
     const digests = await store.digests(scope, [known, older, lost].map(({ responseId }) => responseId));
     assert.deepEqual([...digests.keys()], [`${known.responseId} ${known.questionId}`]);
   });
@@ -80,8 +80,8 @@ describe('notes on batches of answers', () => {
     await sql`UPDATE surveys SET deleted_at = now() WHERE id = ${scope.surveyId}`;
     await store.saveNote(scope, { id: newId(), note: 'what they said' });
     await store.saveSummary(scope, newId(), { basis: 'b', summary: 's' });
-    assert.deepEqual(await store.nameThemes(scope, [{ name: 'Soup', form: 'soup' }]), new Map());
-    await store.saveFindings(scope, newId(), [foundIn(undefined, { themes: ['Soup'], sentiment: 'neutral' })]);
+    assert.deepEqual(await store.registerThemes(scope, [{ name: 'Soup', form: 'soup' }]), new Map());
+    await store.saveAnnotations(scope, newId(), [foundIn(undefined, { themes: ['Soup'], sentiment: 'neutral' })]);
     for (const table of ['ai_notes', 'ai_summaries', 'ai_themes', 'ai_findings'])
       assert.deepEqual([table, (await sql`SELECT FROM ${sql(table)} WHERE survey_id = ${scope.surveyId}`).count], [table, 0]);
   });
@@ -93,7 +93,7 @@ describe('notes on batches of answers', () => {
     await sql.begin(async (tx) => {
       await tx`UPDATE surveys SET deleted_at = now() WHERE id = ${scope.surveyId}`;
       let isOver = false;
-      saving = Promise.all([store.saveSummary(scope, newId(), { basis: 'b', summary: 's' }), store.saveFindings(scope, newId(), [foundIn(undefined, { sentiment: 'neutral' })])]).finally(() => (isOver = true));
+      saving = Promise.all([store.saveSummary(scope, newId(), { basis: 'b', summary: 's' }), store.saveAnnotations(scope, newId(), [foundIn(undefined, { sentiment: 'neutral' })])]).finally(() => (isOver = true));
       await eventually(async () => assert.ok(isOver || (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).count >= 2), 30_000, 5);
       assert.equal(isOver, false);
     });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../src/ids.ts';
-import { createAiStore } from '../../src/stores/postgres/ai.ts';
-import { createFewAtOnce } from '../../src/stores/postgres/few-at-once.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { createAiStore } from '../../src/stores/postgres/ai/jobs.ts';
+import { createBoundedConcurrency } from '../../src/stores/postgres/bounded-concurrency.ts';
 import { eventually } from '../support/eventually.ts';
-import { freshDatabase } from '../support/people-server.ts';
+import { freshDatabase } from '../support/auth-server.ts';
 
 describe('reads of what analyses found, while somebody waits for them', () => {
   let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -31,7 +31,7 @@ describe('reads of what analyses found, while somebody waits for them', () => {
   });
 
   it('end with SERVICE_UNAVAILABLE when they take too long, and so does who waits behind them', async () => {
-    const run = createFewAtOnce(database.sql, { atOnce: 1, mostMs: 200 });
+    const run = createBoundedConcurrency(database.sql, { maxConcurrent: 1, timeoutMs: 200 });
     const slow = Array.from({ length: 3 }, () => run((tx) => tx`SELECT pg_sleep(5)`));
     for (const read of slow) await assert.rejects(read, { code: 'SERVICE_UNAVAILABLE' });
     assert.equal((await run((tx) => tx`SELECT 1`)).length, 1);

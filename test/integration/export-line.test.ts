@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../src/ids.ts';
-import { createExportStore, openAtMost } from '../../src/stores/postgres/exports.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { createExportStore, maxOpenExports } from '../../src/stores/postgres/exports.ts';
 import { analysedSurvey, ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
 
 describe('the line of exports', () => {
@@ -21,10 +21,10 @@ describe('the line of exports', () => {
       return { id, isMade };
     };
     const first = await ask(other);
-    for (let n = 1; n < openAtMost; n += 1) assert.equal((await ask(other)).isMade, true);
+    for (let n = 1; n < maxOpenExports; n += 1) assert.equal((await ask(other)).isMade, true);
     assert.equal((await ask(other)).isMade, false);
     assert.equal((await ask(database.ownerId)).isMade, true);
-    assert.equal((await database.sql`SELECT FROM outbox WHERE kind = 'export.requested'`).length, openAtMost + 1, 'nothing is put in line for what is refused');
+    assert.equal((await database.sql`SELECT FROM outbox WHERE kind = 'export.requested'`).length, maxOpenExports + 1, 'nothing is put in line for what is refused');
     assert.deepEqual([await exports.fail(first.id, 'no'), await exports.fail(first.id, 'no')], [true, false]);
     assert.equal((await ask(other)).isMade, true);
   });

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { assetPath } from '../../src/assets.ts';
+import { assetPath } from '../../src/platform/assets.ts';
 
 test('an image is healthy when the port that its roles listen on says so', async () => {
   const [, command = '[]'] = /^HEALTHCHECK [\s\S]*?CMD (\[.*\])$/m.exec(readFileSync(assetPath('Dockerfile'), 'utf8')) ?? [];

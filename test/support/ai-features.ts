@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import postgres from 'postgres';
 import type { SeenCall } from './ai-provider.ts';
-import { openSurvey, type AiScene, type OpenSurvey, aiProviders } from './ai-scene.ts';
+import { openSurvey, type AiFixture, type OpenSurvey, aiProviders } from './ai-fixture.ts';
 import type { Client, Reply } from './client.ts';
-import { newcomer } from './newcomer.ts';
+import { signInNewUser } from './new-user.ts';
 import { sharedStores } from './stores.ts';
 
 export type AiProvider = (typeof aiProviders)[number];
@@ -32,15 +32,15 @@ export interface Feature {
 const title = 'Lunch at work';
 const answers = ['good food', 'bad queue', 'a chair'];
 
-export async function setStage({ service, admin }: AiScene, provider: AiProvider): Promise<Stage> {
-  const client = await newcomer(service, admin);
+export async function setStage({ service, admin }: AiFixture, provider: AiProvider): Promise<Stage> {
+  const client = await signInNewUser(service, admin);
   const survey = await openSurvey(client, answers);
   const { conversationId } = await client.create('/ai/conversations', { prompt: 'About lunch', questionCount: 5, provider });
   return { provider, client, survey, conversationId };
 }
 
 /** What a model that works would reply. */
-export function wellDone({ user, schema }: SeenCall): unknown {
+export function goodReply({ user, schema }: SeenCall): unknown {
   const data = JSON.parse(user[0] ?? '{}');
   const has = (name: string) => name in schema.properties;
   if (has('strings')) return { strings: data.strings.map(({ n, text }: any) => ({ n, text: `${data.to}: ${text}` })) };
@@ -95,7 +95,7 @@ export const features: readonly Feature[] = [
   },
 ];
 
-export interface StoredOfAi {
+export interface StoredAiRows {
   /** How much lies in the stores of what AI makes. */
   rows: Record<string, number>;
   /** How the last job ended. */
@@ -107,7 +107,7 @@ export async function openAiTables() {
   const { databaseUrl } = await sharedStores();
   const sql = postgres(databaseUrl, { max: 4, onnotice: () => undefined });
   return {
-    async of({ client, survey }: Stage): Promise<StoredOfAi> {
+    async of({ client, survey }: Stage): Promise<StoredAiRows> {
       const [rows] = await sql`SELECT
         (SELECT count(*)::int FROM surveys WHERE owner_id = ${client.id}) AS surveys,
         (SELECT coalesce(sum(revision), 0)::int FROM ai_conversations WHERE owner_id = ${client.id}) AS turns,

@@ -3,7 +3,7 @@ import { problemTable, type ProblemCode } from '../../src/errors.ts';
 import type { OtherReply } from '../../src/http/reference/described-route.ts';
 import { refusalsOf } from '../../src/http/reference/refusals.ts';
 import { otherRepliesOf } from '../../src/http/reference/replies.ts';
-import type { Method, Route } from '../../src/http/route.ts';
+import type { Method, Route } from '../../src/http/routing/route.ts';
 import { paginationSchema, problemSchema } from '../../src/http/schemas/common.ts';
 import type { Reply } from './client.ts';
 import { everyRoute } from './every-route.ts';
@@ -22,7 +22,7 @@ export function assertConforms(route: `${Method} ${string}`, reply: Reply): void
   const declared = routes.get(route);
   assert.ok(declared, `there is no route ${route}`);
   const where = `${route} (${reply.status})`;
-  assertStanding(declared, reply, where);
+  assertStandardHeaders(declared, reply, where);
   if (reply.status >= 400) return assertProblem(declared, reply, where);
   const { data: schema, mediaType } = promised(declared, reply, where);
   if (!schema) return assertMediaType(mediaType, reply, where);
@@ -50,7 +50,7 @@ function assertFits(schema: NonNullable<Route['reply']>, value: unknown, where: 
   assert.ok(result.success, `${where}: ${result.error?.message}\n${JSON.stringify(value).slice(0, 2000)}`);
 }
 
-function assertStanding(route: Route, { headers }: Reply, where: string): void {
+function assertStandardHeaders(route: Route, { headers }: Reply, where: string): void {
   assert.match(headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,64}$/, `${where}: X-Request-Id`);
   if (route.limit === 'none') return;
   for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) assert.match(headers.get(name) ?? '', /^\d+$/, `${where}: ${name}`);

@@ -1,15 +1,15 @@
-import { readBuriedRow } from '../../src/domain/buried-row.ts';
-import type { Shard } from '../../src/stores/redis/shards.ts';
-import type { DeadLetter, Stream } from '../../src/stores/redis/stream.ts';
+import { readDeadLetterRow } from '../../src/domain/dead-letter-row.ts';
+import type { Shard } from '../../src/stores/redis/intake/shards.ts';
+import type { DeadLetter, Stream } from '../../src/stores/redis/intake/stream.ts';
 
 /** Rows as they lie among the dead letters, each under an id of its own. */
-export const lettersOf = (rows: readonly string[]): DeadLetter[] => rows.map((row, index) => ({ id: `${index}-1`, reason: 'for this test', rows: Buffer.from(row), isKnown: true }));
+export const deadLettersOf = (rows: readonly string[]): DeadLetter[] => rows.map((row, index) => ({ id: `${index}-1`, reason: 'for this test', rows: Buffer.from(row), isKnown: true }));
 
 /** A stream's dead letters, in which those that fit are found. */
-export function lyingLetters(lying: (shard: Shard) => readonly DeadLetter[]): Stream['letters'] {
+export function fakeDeadLetters(lying: (shard: Shard) => readonly DeadLetter[]): Stream['findDeadLetters'] {
   return async function* (shard, { surveyId, responseId } = {}) {
     for (const letter of lying(shard)) {
-      const names = readBuriedRow(letter.rows);
+      const names = readDeadLetterRow(letter.rows);
       if ((surveyId ?? names.surveyId) === names.surveyId && (responseId ?? names.responseId) === names.responseId) yield letter;
     }
   };

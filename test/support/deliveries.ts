@@ -1,11 +1,11 @@
-import { newId } from '../../src/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createDeliveryStore, type DeliveryStore, type NewDelivery } from '../../src/stores/postgres/webhook-deliveries.ts';
 import { createWebhookStore, type Webhook, type WebhookStore } from '../../src/stores/postgres/webhooks.ts';
 import { createDeliverer } from '../../src/webhooks/deliver.ts';
-import type { Sent } from '../../src/webhooks/send.ts';
+import type { SendResult } from '../../src/webhooks/send.ts';
 import { makeSecret } from '../../src/webhooks/sign.ts';
-import { freshDatabase } from './people-server.ts';
+import { freshDatabase } from './auth-server.ts';
 
 export const startMs = Date.UTC(2026, 0, 1);
 export const schedule = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
@@ -25,7 +25,7 @@ export function deliveryTools(ownerId: string, stores: () => { webhooks: Webhook
     async endpoint(fields: Partial<Webhook> = {}): Promise<Webhook> {
       const at = new Date(startMs);
       const webhook: Webhook = {
-        id: newId(), ownerId, madeAs: 'ADMIN', surveyId: null, url: 'https://example.com/', events: ['survey.published'], description: null,
+        id: newId(), ownerId, scopeRole: 'ADMIN', surveyId: null, url: 'https://example.com/', events: ['survey.published'], description: null,
         isActive: true, isBatch: false, maxPerSecond: null, maxAgeSeconds: 432_000, maxWaiting: 100, secretSealed: Buffer.from('x'), oldSecrets: [], failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null,
         createdAt: at, updatedAt: at, ...fields,
       };
@@ -35,8 +35,8 @@ export function deliveryTools(ownerId: string, stores: () => { webhooks: Webhook
     listOf: async (webhookId: string) => (await stores().deliveries.list({ webhookId, page: 1, limit: 100 })).items.reverse(),
     /** A deliverer whose clock and answers are the test's. */
     world() {
-      const answer: Sent = { kind: 'replied', status: 500, response: 'no', retryAfter: undefined, latencyMs: 3 };
-      const state = { nowMs: startMs, answer: answer as Sent, attemptsAt: [] as number[], signatures: [] as string[] };
+      const answer: SendResult = { kind: 'replied', status: 500, response: 'no', retryAfter: undefined, latencyMs: 3 };
+      const state = { nowMs: startMs, answer: answer as SendResult, attemptsAt: [] as number[], signatures: [] as string[] };
       const deliverer = createDeliverer({
         ...stores(), secrets: { open: makeSecret }, scheduleSeconds: schedule, metrics: { webhookAttempted: () => undefined },
         log: createLog('silent'), now: () => state.nowMs, random: () => 0.5, newId,

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { assetPath } from '../../src/assets.ts';
+import { assetPath } from '../../src/platform/assets.ts';
 import { adminPassword, type RunningService } from './service.ts';
 
 const projectFolder = dirname(assetPath('README.md'));

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { newId } from '../../src/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
-import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
+import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 import { adminClient, type Client } from './client.ts';
 import { temporaryDataDir } from './data-dir.ts';
 import { eventually } from './eventually.ts';
@@ -32,7 +32,7 @@ export interface EngineChaosOptions {
 
 export interface EngineChaosReport {
   /** How many of the faults happened, by kind. */
-  bitten: Record<string, number>;
+  triggered: Record<string, number>;
   /** How often the engine answered nothing any more after a fault and was killed, as the service would do some time later. */
   hung: number;
   accepted: number;
@@ -49,7 +49,7 @@ export interface EngineChaosReport {
 const attachedWithinMs = 10_000;
 const storedWithinMs = 20_000;
 const acceptedWithinMs = 60_000;
-const bitesWithinMs = 1500;
+const triggeredWithinMs = 1500;
 const detachWithinMs = 500;
 const answersWithinMs = 3000;
 
@@ -59,7 +59,7 @@ const answersWithinMs = 3000;
  */
 export async function runEngineChaos({ strace, faults, responses = 8, say = () => undefined }: EngineChaosOptions): Promise<EngineChaosReport> {
   const dataDir = temporaryDataDir();
-  const stores = await startEmbeddedStores({ dataDir, need: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('silent'), env: process.env });
+  const stores = await startEmbeddedStores({ dataDir, needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('silent'), env: process.env });
   const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
   let service: RunningService | undefined;
   try {
@@ -87,7 +87,7 @@ export async function runEngineChaos({ strace, faults, responses = 8, say = () =
       });
       if (bite) say(`${name}, ${fault.when}: ${bite}`);
     }
-    return { bitten, hung, accepted: accepted.size, ...(await compare(admin, survey.id, accepted)), missing: await missingRows(service) };
+    return { triggered: bitten, hung, accepted: accepted.size, ...(await compare(admin, survey.id, accepted)), missing: await missingRows(service) };
   } finally {
     await service?.stop();
     await stores.stop();
@@ -142,7 +142,7 @@ async function injectInto(strace: string, pid: number, { calls, effect, when }: 
   };
   return {
     async end(): Promise<string | undefined> {
-      for (let waited = 0; waited < bitesWithinMs && !biteIn(); waited += 50) await pause(50);
+      for (let waited = 0; waited < triggeredWithinMs && !biteIn(); waited += 50) await pause(50);
       child.kill('SIGTERM');
       // Of a process that is killed while it is traced, strace itself may not hear the end, and nobody else before it.
       const timer = setTimeout(() => child.kill('SIGKILL'), detachWithinMs);

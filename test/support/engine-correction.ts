@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { assetPath } from '../../src/assets.ts';
+import { assetPath } from '../../src/platform/assets.ts';
 
 interface Correction {
   offset: number;

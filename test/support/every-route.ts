@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
-import type { Route } from '../../src/http/route.ts';
+import type { Route } from '../../src/http/routing/route.ts';
 
 /** Modules whose routes lie at the root, not below the base address; of `docs`, only the document itself lies below. */
 const rootMakers = new Set(['docsRoutes', 'healthRoutes', 'metricsRoute']);
@@ -10,8 +10,9 @@ const rootMakers = new Set(['docsRoutes', 'healthRoutes', 'metricsRoute']);
  * handler runs. A module that makes no route fails.
  */
 export async function everyRoute(): Promise<{ api: Route[]; root: Route[] }> {
-  const folder = new URL('../../src/http/routes/', import.meta.url);
-  const modules = readdirSync(folder, { recursive: true }).map(String).filter((name) => name.endsWith('.js')).sort();
+  const folder = new URL(`../../src/http/`, import.meta.url);
+  const inRoutes = readdirSync(new URL('routes/', folder), { recursive: true }).map((name) => `routes/${String(name)}`);
+  const modules = [...inRoutes.filter((name) => name.endsWith('.js')).sort(), 'submit/submit-route.js'];
   assert.ok(modules.length > 0, 'there are modules of routes');
   const found = { api: [] as Route[], root: [] as Route[] };
   for (const name of modules) {

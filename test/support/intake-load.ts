@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { runLoad, type LoadResult } from '../../bench/support/load.ts';
-import { newId } from '../../src/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { adminClient, type Client } from './client.ts';
 import { startService, type RunningService } from './service.ts';
 
@@ -80,16 +80,16 @@ function post(port: number, path: string, localAddress: string, body: string): P
 }
 
 /** The most metadata that a submission may have; of a control character each sign takes six bytes where it is stored. */
-export function fatMetadata(sign: string): Record<string, string> {
+export function largeMetadata(sign: string): Record<string, string> {
   return Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`key${n}`, sign.repeat(1000)]));
 }
 
-export interface IntakeFigures {
+export interface IntakeMetrics {
   memoryRatio: number;
   lagEntries: number;
 }
 
-export async function intakeFigures({ origin }: Pick<RunningService, 'origin'>): Promise<IntakeFigures> {
+export async function readIntakeMetrics({ origin }: Pick<RunningService, 'origin'>): Promise<IntakeMetrics> {
   const text = await (await fetch(`${origin}/metrics`)).text();
   const sum = (name: string) => [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, 'gm'))].reduce((total, [, value]) => total + Number(value), 0);
   return { memoryRatio: sum('intake_memory_ratio'), lagEntries: sum('ingest_lag_entries') };

@@ -1,20 +1,20 @@
 import type { Redis } from 'ioredis';
-import { isOwnResponseId, newId } from '../../src/ids.ts';
-import type { BatchSink } from '../../src/pipelines/ingest/storing.ts';
-import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/idempotency.ts';
+import { isServerGeneratedId, newId } from '../../src/platform/ids.ts';
+import type { BatchSink } from '../../src/pipelines/ingest/store-batch.ts';
+import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { createLog } from '../../src/log.ts';
-import type { Appendix } from '../../src/stores/redis/appendix.ts';
+import type { IntakeSubmission } from '../../src/stores/redis/intake/submission.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
-import { createIntake, type Intake } from '../../src/stores/redis/intake.ts';
-import { createLiveStream } from '../../src/stores/redis/live.ts';
-import type { Shards } from '../../src/stores/redis/shards.ts';
-import { createStream, type StreamEntry } from '../../src/stores/redis/stream.ts';
+import { createIntake, type Intake } from '../../src/stores/redis/intake/intake.ts';
+import { createLiveStream } from '../../src/stores/redis/live-stream.ts';
+import type { Shards } from '../../src/stores/redis/intake/shards.ts';
+import { createStream, type StreamEntry } from '../../src/stores/redis/intake/stream.ts';
 import { sharedStores } from './stores.ts';
 
 /** An intake that has room. */
-export const noPressure = { surplusBytes: () => 0, freed: () => undefined };
+export const noMemoryPressure = { surplusBytes: () => 0, freed: () => undefined };
 
-export const quiet = { committed: () => undefined, submitted: () => undefined };
+export const noMetrics = { committed: () => undefined, submitted: () => undefined };
 
 /** A connection to a database of its own: what is written there are no rows, and a service on the same streams could only bury them. */
 export async function connectIntake() {
@@ -30,24 +30,24 @@ export async function openIntake(shards: Shards) {
     await plain.quit();
     await (await sharedStores()).stop();
   };
-  return { plain, intake: createIntake({ redis: plain, shards, metrics: quiet }), stream: createStream(plain), live: createLiveStream(plain), close };
+  return { plain, intake: createIntake({ redis: plain, shards, metrics: noMetrics }), stream: createStream(plain), live: createLiveStream(plain), close };
 }
 
 export type OpenIntake = Awaited<ReturnType<typeof openIntake>>;
 
 /** Makes a survey known, without any response; gives its id. */
-export async function announced(intake: Pick<Intake, 'announce'>, facts: { id?: string; quota?: number; revision?: number } = {}): Promise<string> {
+export async function announceSurvey(intake: Pick<Intake, 'announce'>, facts: { id?: string; quota?: number; revision?: number } = {}): Promise<string> {
   const { id: surveyId = newId() } = facts;
   await intake.announce({ surveyId, revision: facts.revision ?? 1, quota: facts.quota ?? null, codePositions: 3, total: 0, completed: 0 });
   return surveyId;
 }
 
 /** A whole response under a new id, unless `more` says otherwise: `key` is an idempotency key, and an id of the client's is one that was not seen before. */
-export function appendix(surveyId: string, { key = '', ...more }: Partial<Appendix> & { key?: string } = {}): Appendix {
-  const { responseId = newId(), seen = null, digest = '' } = more;
+export function appendix(surveyId: string, { key = '', ...more }: Partial<IntakeSubmission> & { key?: string } = {}): IntakeSubmission {
+  const { responseId = newId(), observedVersion: seen = null, digest = '' } = more;
   return {
-    surveyId, revision: 1, caller: '', limit: 60, isRefused: false, keyHash: key === '' ? '' : hashOfKey(surveyId, key), isComplete: true, responseId, seen,
-    idHash: seen === 0 && !isOwnResponseId(responseId) ? hashOfResponseId(responseId) : '', submittedAtMs: submittedAt, isLookedUp: false, row: '["row"]', state: '', records: '', ...more,
+    surveyId, revision: 1, caller: '', limit: 60, mustRefuse: false, keyHash: key === '' ? '' : hashOfKey(surveyId, key), isComplete: true, responseId, observedVersion: seen,
+    idHash: seen === 0 && !isServerGeneratedId(responseId) ? hashOfResponseId(responseId) : '', submittedAtMs: submittedAt, isLookupDone: false, row: '["row"]', savedState: '', idempotencyRecords: '', ...more,
     digest: digestOf(digest),
   };
 }
@@ -74,4 +74,4 @@ export function streamEntry(id: string, more: Partial<StreamEntry> = {}): Stream
 }
 
 /** A response store that takes everything, unless said otherwise. */
-export const takingSink = (insertBatch: BatchSink['insertBatch'] = async () => ({ kind: 'stored' })): BatchSink => ({ insertBatch, insertRecords: async () => undefined, missing: async () => undefined });
+export const acceptingSink = (insertBatch: BatchSink['insertBatch'] = async () => ({ kind: 'stored' })): BatchSink => ({ insertBatch, insertRecords: async () => undefined, missing: async () => undefined });

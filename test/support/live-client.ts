@@ -70,7 +70,7 @@ export function refusedWith(url: string, protocols: string | string[], headers: 
  * The reference for clients that must not lose anything: remembers the cursor of the last response, and after any end of the connection
  * takes a new ticket and subscribes again behind that cursor. A response that is sent again is known by its id and cursor.
  */
-export function listenForGood(service: Place, tokenOf: () => Promise<string>, surveyId: string) {
+export function subscribeResiliently(service: Place, tokenOf: () => Promise<string>, surveyId: string) {
   const seen = new Set<string>();
   let cursor: string | undefined;
   let [doubles, connections] = [0, 0];

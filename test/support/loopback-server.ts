@@ -1,10 +1,10 @@
 import { Problem } from '../../src/errors.ts';
-import { createAddressReader } from '../../src/http/client-address.ts';
-import { createDispatch } from '../../src/http/dispatch.ts';
-import type { Limits, Standing } from '../../src/http/limits.ts';
-import type { Principal } from '../../src/http/principal.ts';
-import { createRouteTable, type Route } from '../../src/http/route.ts';
-import { createServer } from '../../src/http/server.ts';
+import { createAddressReader } from '../../src/http/server/client-address.ts';
+import { createDispatch } from '../../src/http/routing/dispatch.ts';
+import type { RateLimits, RateLimitStatus } from '../../src/http/routing/rate-limits.ts';
+import type { Principal } from '../../src/http/routing/principal.ts';
+import { createRouteTable, type Route } from '../../src/http/routing/route.ts';
+import { createServer } from '../../src/http/server/server.ts';
 import { createLog } from '../../src/log.ts';
 
 export interface LoopbackOptions {
@@ -26,9 +26,9 @@ export function authenticateKnown(authorization: string | undefined): Promise<Pr
   return Promise.resolve({ userId: name, email: `${name}@example.org`, role, sessionId: name, keyId: null, requestsPerMinute: null });
 }
 
-export function countingLimits(limit: number): Limits & { counted: Map<string, number> } {
+export function countingLimits(limit: number): RateLimits & { counted: Map<string, number> } {
   const counted = new Map<string, number>();
-  const consume = async (scope: string, key: string): Promise<Standing> => {
+  const consume = async (scope: string, key: string): Promise<RateLimitStatus> => {
     const used = (counted.get(`${scope} ${key}`) ?? 0) + 1;
     counted.set(`${scope} ${key}`, used);
     return { limit, remaining: Math.max(0, limit - used), resetAt: 1_800_000_000, isAllowed: used <= limit, retryAfterSeconds: 30 };
@@ -49,5 +49,5 @@ export async function startLoopback({ api = [], root = [], trustedProxies = [], 
     metrics: { requested: (path, status) => void requested.push([path, status]) },
   });
   const port = await server.listen('127.0.0.1', 0);
-  return { origin: `http://127.0.0.1:${port}`, port, requested, refused, counted: limits.counted, windDown: server.windDown, stop: () => server.drain(200) };
+  return { origin: `http://127.0.0.1:${port}`, port, requested, refused, counted: limits.counted, windDown: server.closeAfterReply, stop: () => server.drain(200) };
 }

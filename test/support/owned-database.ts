@@ -1,7 +1,7 @@
 import { blankSurvey } from '../../src/domain/blank-survey.ts';
-import { newId } from '../../src/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
-import { freshDatabase } from './people-server.ts';
+import { freshDatabase } from './auth-server.ts';
 
 export type OwnedDatabase = Awaited<ReturnType<typeof freshDatabase>> & { ownerId: string };
 

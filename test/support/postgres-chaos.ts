@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createLog } from '../../src/log.ts';
-import { startEmbeddedStores } from '../../src/stores/embedded/stores.ts';
+import { startEmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 import { adminClient, type Client } from './client.ts';
 import { temporaryDataDir } from './data-dir.ts';
 import { eventually } from './eventually.ts';
@@ -57,7 +57,7 @@ const callWithinMs = 30_000;
 export async function runPostgresChaos({ fault, perSecond, seconds, say = () => undefined }: PostgresChaosOptions): Promise<PostgresChaosReport> {
   const dataDir = temporaryDataDir();
   const need = { redis: true, redisJobs: true, postgres: true, clickhouse: true };
-  const stores = await startEmbeddedStores({ dataDir, need, log: createLog('silent'), env: process.env });
+  const stores = await startEmbeddedStores({ dataDir, needed: need, log: createLog('silent'), env: process.env });
   const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
   const proxy = await startFreezingProxy(databaseUrl);
   let service: RunningService | undefined;

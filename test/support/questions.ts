@@ -1,5 +1,5 @@
-import { defineQuestion, type newQuestionBody } from '../../src/domain/question-definition.ts';
-import { allocateSlots } from '../../src/domain/slots.ts';
+import { defineQuestion, type newQuestionBody } from '../../src/domain/questions/question-definition.ts';
+import { allocateSlots } from '../../src/domain/questions/slot-allocation.ts';
 import type { Question, SurveyWithQuestions } from '../../src/domain/survey.ts';
 import type { z } from 'zod';
 import { everyType, type TypeName } from './every-type.ts';
@@ -21,7 +21,7 @@ export function blankSurvey(): SurveyWithQuestions {
 /** Adds a question as the interface would, with its positions; throws what is wrong with it. */
 export function withQuestion(survey: SurveyWithQuestions, body: z.input<typeof newQuestionBody>): { survey: SurveyWithQuestions; question: Question } {
   const defined = defineQuestion(body as z.output<typeof newQuestionBody>, { id: nextId(), surveyId: survey.id, order: survey.questions.length, newId: nextId });
-  if ('findings' in defined) throw new Error(JSON.stringify(defined.findings));
+  if ('issues' in defined) throw new Error(JSON.stringify(defined.issues));
   const { slots, counts } = allocateSlots(defined.question, survey.slotCounts);
   const question = { ...defined.question, slots };
   return { survey: { ...survey, slotCounts: counts, questions: [...survey.questions, question] }, question };

@@ -1,4 +1,4 @@
-import { createOpenApi } from '../../src/http/openapi.ts';
+import { createOpenApi } from '../../src/http/reference/openapi.ts';
 import { everyRoute } from './every-route.ts';
 
 const { api, root: everyRoot } = await everyRoute();

@@ -1,9 +1,9 @@
 import { encodeResponse, type ResponseHead } from '../../src/domain/response-row.ts';
 import type { AnswerRow } from '../../src/domain/questions/contract.ts';
-import { newId } from '../../src/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createClickHouse, type ClickHouse } from '../../src/stores/clickhouse/client.ts';
-import { migrateClickHouse } from '../../src/stores/clickhouse/migrate.ts';
+import { migrateClickHouse } from '../../src/stores/clickhouse/schema/migrate.ts';
 import { createResponseStore, type InsertOutcome, type ResponseStore } from '../../src/stores/clickhouse/responses.ts';
 import { sharedStores } from './stores.ts';
 

@@ -1,5 +1,5 @@
 /** Sentences in which somebody tells something, at the sign #; none has a digit or a sign "@" of its own. */
-export const tellingSentences: readonly string[] = [
+export const disclosingSentences: readonly string[] = [
   'You will find me at # most days', 'My data: #, please delete it', 'Das bin ich: # und sonst niemand', "C'est # pour moi", 'Lo mío es # y nada más', 'Il mio è # grazie', 'O meu é # obrigado', 'Dat is # dus', 'To jest # dziękuję', 'Это # спасибо', '我的是 # 谢谢', 'こちらは # です', '그것은 # 입니다', 'هذا # شكرا',
   'זה # תודה', 'यह # धन्यवाद', 'Bu # teşekkürler', '(#)', '#',
 ];
@@ -45,10 +45,10 @@ const births = [
 ];
 
 /** Everything of which no digit may be left. */
-export const tellingNumbers: readonly string[] = [...phones, ...oddNumbers, ...ids, ...addresses, ...births];
+export const identifyingNumbers: readonly string[] = [...phones, ...oddNumbers, ...ids, ...addresses, ...births];
 
 /** Everything of which neither "xq" nor a sign "@" may be left. */
-export const tellingNames: readonly string[] = [
+export const identifyingNames: readonly string[] = [
   'xqanna@xqhost.org', 'xqanna＠xqhost．org', 'xqanna at xqhost dot org', 'xqanna AT xqhost DOT org', 'xqanna-at-xqhost-dot-org', 'xqanna_at_xqhost_dot_org', 'xqannaATxqhostDOTorg', 'xqanna*at*xqhost.org', 'xqanna"at"xqhost.org', 'xqanna 【at】 xqhost.org', 'xqanna{at}xqhost{dot}org', 'xqanna <at> xqhost <dot> org', 'xqanna (at sign) xqhost.org', 'xqannaアットxqhost.org', 'xqanna골뱅이xqhost.org',
   'xqanna zavináč xqhost tečka org', 'xqanna собака xqhost точка org', 'xqanna@ xqhost. org', 'xqanna@xqhost点org', 'xqanna(at)xqhost-dot-org', 'xqanna&#64;xqhost&#46;org', 'xqanna\\u0040xqhost.org', '%78%71%61%6E%6E%61%40%78%71%68%6F%73%74%2E%6F%72%67', 'xqanna％４０xqhost.org', 'x q a n n a @ x q h o s t . o r g', 'e-mail me at: xqanna at xqhost.org', 'xqanna@[IPv6:2001:db8::1]', 'xqanna\\@xqhost.org',
   'follow @xqanna now', 'telegram @xqanna', '@xqanna@xqhost.org', '@xqanna:xqhost.org', 'xqanna#1234', 'u/xqanna', 't.me/xqanna', 'https://instagram.com/xqanna', 'linkedin.com/in/xqanna-xqhost', 'https://github.com/xqanna', 'https://example.org/users/xqanna', 'skype: xqanna.xqhost', 'IG xq_anna', 'username: xqanna', '微信号xqanna', 'https://xqanna:xqpass@example.org/', 'https://example.org/a%20b?token=xqanna', 'ghp_xqannaxqannaxqannaxqanna1',

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { after } from 'node:test';
 import { createLog } from '../../src/log.ts';
-import { startEmbeddedStores } from '../../src/stores/embedded/stores.ts';
+import { startEmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 import { temporaryDataDir } from './data-dir.ts';
 
 export interface SharedStores {
@@ -52,7 +52,7 @@ async function start(): Promise<SharedStores> {
 export async function startStoreSet(): Promise<SharedStores & { environment: Record<string, string> }> {
   const dataDir = temporaryDataDir();
   const need = { redis: true, redisJobs: true, postgres: true, clickhouse: true };
-  const stores = await startEmbeddedStores({ dataDir, need, log: createLog('error'), env: process.env });
+  const stores = await startEmbeddedStores({ dataDir, needed: need, log: createLog('error'), env: process.env });
   const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
   const urls = { redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl };
   const environment = { [variables.redisUrl]: redisUrl, [variables.redisJobsUrl]: redisJobsUrl, [variables.databaseUrl]: databaseUrl, [variables.clickhouseUrl]: clickhouseUrl };

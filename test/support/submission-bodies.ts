@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { checkAnswers, type CompiledSurvey } from '../../src/domain/answers.ts';
+import { checkAnswers, type CompiledSurvey } from '../../src/domain/submission/answers.ts';
 import { blankSurvey } from '../../src/domain/blank-survey.ts';
-import { readSubmission } from '../../src/domain/submission.ts';
+import { readSubmission } from '../../src/domain/submission/submission.ts';
 import { submissionBodySchema } from '../../src/http/schemas/responses.ts';
-import { newId } from '../../src/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
 
 /** Holds the documented schema of bodies against the reader of the submission's route, on so many bodies that are right or nearly so. */
 export function compareReaders(bodies: number, seed = 20260115): { taken: number; refused: number } {
@@ -24,7 +24,7 @@ export function compareReaders(bodies: number, seed = 20260115): { taken: number
 
 /** A survey that takes every well-shaped answer: what is left is the shape. */
 const lenient = {
-  survey: blankSurvey(newId(), newId(), 0), byId: { get: () => lenientQuestion }, required: [], visible: [], all: [], blank: { codes: [], numbers: [], texts: [] }, uploadIdsIn: () => [],
+  survey: blankSurvey(newId(), newId(), 0), byId: { get: () => lenientQuestion }, required: [], visible: [], all: [], emptyRow: { codes: [], numbers: [], texts: [] }, uploadIdsIn: () => [],
 } as unknown as CompiledSurvey;
 const lenientQuestion = { question: {}, type: { read: () => undefined }, codes: [], numbers: [], texts: [], place: 0 };
 

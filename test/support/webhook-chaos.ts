@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { Webhook } from 'standardwebhooks';
-import { newId } from '../../src/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
-import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/stores.ts';
+import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 import { adminClient, createClient, type Client } from './client.ts';
 import { temporaryDataDir } from './data-dir.ts';
 import { eventually } from './eventually.ts';
@@ -27,7 +27,7 @@ export interface WebhookChaosReport {
   missing: string[];
   /** Responses that the service holds at the end, and how many different ones were told of. */
   stored: number;
-  told: number;
+  delivered: number;
   /** Events that came under more than one webhook-id. */
   underSeveralIds: string[];
   requests: number;
@@ -41,7 +41,7 @@ export interface WebhookChaosReport {
 const victims = ['jobs', 'redisJobs', 'postgres', 'ingest'] as const;
 type Victim = (typeof victims)[number];
 
-const lanes = 8;
+const senderCount = 8;
 const receiverDelayMs = 2;
 const arrivalWithinMs = 120_000;
 
@@ -51,7 +51,7 @@ const arrivalWithinMs = 120_000;
  */
 export async function runWebhookChaos({ seconds, perSecond, killEveryMs, say = () => undefined }: WebhookChaosOptions): Promise<WebhookChaosReport> {
   const dataDir = temporaryDataDir();
-  const stores = await startEmbeddedStores({ dataDir, need: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('silent'), env: process.env });
+  const stores = await startEmbeddedStores({ dataDir, needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('silent'), env: process.env });
   const parts = createParts(dataDir, stores);
   const arrivals = await startArrivals();
   try {
@@ -175,7 +175,7 @@ async function startLoad(front: () => RunningService, arrivals: Arrivals, perSec
     if (taken.every(Boolean)) committed.add(`quota.reached ${made.id}`);
     return true;
   };
-  const running = [paced(1000, fillQuota), ...Array.from({ length: lanes }, () => paced((1000 * lanes) / perSecond, () => submit(survey.id, question.id)))];
+  const running = [paced(1000, fillQuota), ...Array.from({ length: senderCount }, () => paced((1000 * senderCount) / perSecond, () => submit(survey.id, question.id)))];
   return {
     committed, surveyId: survey.id as string, hookId: hook.id as string, again, failedCalls: () => failedCalls,
     async stop(): Promise<void> {
@@ -199,7 +199,7 @@ async function compare({ load, arrivals, say }: { load: Load; arrivals: Arrivals
   const { totalResponses } = await again().get(`/analytics/surveys/${surveyId}`);
   const [requests, repeated] = [arrivals.requests(), arrivals.repeated()];
   return {
-    committed: committed.size, missing: missing(), stored: totalResponses, told: arrivals.toldOf(surveyId),
+    committed: committed.size, missing: missing(), stored: totalResponses, delivered: arrivals.toldOf(surveyId),
     underSeveralIds: [...arrivals.idsOf].filter(([, ids]) => ids.size > 1).map(([key]) => key),
     requests, repeated, repeatedShare: repeated / requests, failedCalls: load.failedCalls(),
   };

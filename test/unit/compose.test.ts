@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { assetPath } from '../../src/assets.ts';
-import { intakeConfiguration } from '../../src/stores/redis/intake-check.ts';
+import { assetPath } from '../../src/platform/assets.ts';
+import { intakeConfiguration } from '../../src/stores/redis/intake/server-check.ts';
 
 const compose = readFileSync(assetPath('docker-compose.yml'), 'utf8');
 const settings = readFileSync(assetPath('src/settings.ts'), 'utf8');
@@ -56,8 +56,8 @@ test('docker-compose.yml names images by their version', () => {
 
 test('docker-compose.yml gives the service longer to stop than it takes, and stores longer than they are given by default', () => {
   const seconds = (text: string) => Number(/stop_grace_period: (\d+)s/.exec(text)?.[1] ?? 10);
-  const hardDeadlineMs = Number(/hardDeadlineMs = ([\d_]+)/.exec(readFileSync(assetPath('src/supervisor.ts'), 'utf8'))?.[1]?.replace('_', ''));
-  const longestDelayMs = Number(/DRAIN_DELAY_MS: whole\(0, ([\d_]+)\)/.exec(settings)?.[1]?.replace('_', ''));
+  const hardDeadlineMs = Number(/hardDeadlineMs = ([\d_]+)/.exec(readFileSync(assetPath('src/processes/supervisor.ts'), 'utf8'))?.[1]?.replace('_', ''));
+  const longestDelayMs = Number(/DRAIN_DELAY_MS: integer\(0, ([\d_]+)\)/.exec(settings)?.[1]?.replace('_', ''));
   assert.ok(seconds(/^x-service:[\s\S]*?\n\n/m.exec(compose)?.[0] ?? '') * 1000 >= hardDeadlineMs + longestDelayMs);
   for (const store of ['postgres', 'clickhouse']) assert.ok(seconds(services.get(store) ?? '') > 10, store);
 });

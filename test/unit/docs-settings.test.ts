@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { providerDefaults } from '../../src/ai/models.ts';
-import { assetPath } from '../../src/assets.ts';
+import { providerDefaults } from '../../src/ai/providers/models.ts';
+import { assetPath } from '../../src/platform/assets.ts';
 import { providerPrefixes, providerSettings, settingSections } from '../../src/settings.ts';
 
 test('docs/settings.md is what npm run docs:settings writes', async () => {

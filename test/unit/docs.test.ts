@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, it } from 'node:test';
-import { assetPath } from '../../src/assets.ts';
+import { assetPath } from '../../src/platform/assets.ts';
 
 const root = dirname(assetPath('README.md'));
 const pages = ['README.md', 'CONTRIBUTING.md', ...readdirSync(join(root, 'docs'), { recursive: true }).map((name) => join('docs', String(name))).filter((name) => name.endsWith('.md'))].sort();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { changedTooOften, conflict, notFound, Problem, problemTable, unavailable, validationProblem, type ProblemCode } from '../../src/errors.ts';
+import { tooManyConflicts, conflict, notFound, Problem, problemTable, unavailable, validationProblem, type ProblemCode } from '../../src/errors.ts';
 import { refusalsOf } from '../../src/http/reference/refusals.ts';
 import { reference } from '../support/reference.ts';
 
@@ -49,7 +49,7 @@ describe('the problem table', () => {
 
   it('asks whoever met too many changes to come again in a second', () => {
     for (const what of ['survey', 'response'] as const) {
-      const problem = changedTooOften(what);
+      const problem = tooManyConflicts(what);
       assert.deepEqual([problem.code, problem.retryAfterSeconds, problem.message], ['SERVICE_UNAVAILABLE', 1, `The ${what} is being changed too often right now`]);
     }
   });

@@ -13,7 +13,7 @@ const label = '[\\p{L}\\p{N}\\p{M}_-]{1,80}';
 const dot = `(?:\\.(?:\\s(?=(?:com|org|net|edu|info)(?!\\p{L})))?|&period;|\\s?[([{<*"'|~^=/]\\s?(?:${dotWords}|\\.)\\s?[)\\]}>*"'|~^=/]\\s?|\\s(?:${dotWords})\\s|\\s\\.\\s?|·)`;
 const host = new RegExp(`\\s{0,2}(?:\\[(?:ipv6:)?[0-9a-fv.:]{2,60}\\]|${label}(?:${dot}${label}){0,30})`, 'iuy');
 /** Twice what standards allow; without an end signs that are none would be looked back from again and again. */
-const longestLocal = 130;
+const maxLocalLength = 130;
 const localCharacter = /[\p{L}\p{N}\p{M}.!#$%&'*+/=?^_`{|}~-]/u;
 const spelledDot = new RegExp(`[\\p{L}\\p{N}\\p{M}_+-]{1,64}(?:\\s(?:${dotWords})\\s|\\s?[([{<]\\s?(?:${dotWords}|\\.)\\s?[)\\]}>]\\s?)$`, 'iu');
 const spelledInside = /[-_*](?:dot|punkt|punto)[-_*]|\p{L}D(?:OT|ot)\p{L}|[\w](?:点|點|ドット|점)\w/u;
@@ -54,7 +54,7 @@ function addressAround(text: string, { sign, index, from }: { sign: string; inde
   return manner.isApart ? handle : undefined;
 }
 
-interface Manner {
+interface SignContext {
   isSign: boolean;
   /** With a space before or behind the sign. */
   isApart: boolean;
@@ -65,7 +65,7 @@ interface Manner {
   isAfterCue: boolean;
 }
 
-function isAddress(local: string, domain: string, { isSign, isApart, isWord, isGlued, isAfterCue }: Manner): boolean {
+function isAddress(local: string, domain: string, { isSign, isApart, isWord, isGlued, isAfterCue }: SignContext): boolean {
   // "20%40": something of something.
   if (isSign && !isApart) return /\p{L}|\./u.test(domain);
   if (spelledInside.test(domain)) return true;
@@ -102,7 +102,7 @@ function localStart(text: string, { index, from }: { index: number; from: number
     const open = text.lastIndexOf('"', start - 2);
     return open >= from && start - open < 66 ? open : index;
   }
-  const first = Math.max(from, start - longestLocal);
+  const first = Math.max(from, start - maxLocalLength);
   while (start > first && (localCharacter.test(text.charAt(start - 1)) || /[\ud800-\udfff]/.test(text.charAt(start - 1)) || (text.charAt(start - 1) === '\\' && start === index))) start -= 1;
   if (start === index - near) return index;
   for (let words = 0; words < 4 && /[\s)\]}>]/.test(text.charAt(start - 1)); words += 1) {

@@ -4,7 +4,7 @@ import type { Finder, Span } from './spans.ts';
 const group = '[0-9a-f]{1,4}(?!\\w)';
 const run = new RegExp(`(?<!\\w)${group}(?:\\s?:\\s?(?::\\s?)?${group})+`, 'gi');
 const eachGroup = new RegExp(group, 'gi');
-const groupsAtMost = 8;
+const maxGroups = 8;
 
 /** IPv6 addresses with spaces around their colons: whole, or shortened once. What stands before or behind a colon of theirs, and may be a group too, goes with them. */
 export const findSpacedIpv6: Finder = (text) => {
@@ -14,7 +14,7 @@ export const findSpacedIpv6: Finder = (text) => {
     const groups = [...match.matchAll(eachGroup)].map((one) => ({ start: one.index, end: one.index + one[0].length }));
     for (const [first, { start }] of groups.entries()) {
       // From the longest on.
-      const end = groups.slice(first + 1, first + groupsAtMost).map((last) => last.end).findLast((last) => isAddress(match.slice(start, last)));
+      const end = groups.slice(first + 1, first + maxGroups).map((last) => last.end).findLast((last) => isAddress(match.slice(start, last)));
       if (end !== undefined) found.push({ kind: 'IP', start: index + start, end: index + end });
     }
   }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { visibleOptions } from '../survey.ts';
 import type { QuestionType } from './contract.ts';
-import { askedWhole, bitsOf, chosenIn, distributionOf, findOption, flagColumns, hasBit, hasHidden, optionCategories, setBit, wordKeys, wordSlots } from './choice.ts';
+import { requestUnfiltered, bitsOf, chosenIn, distributionOf, findOption, flagColumns, hasBit, hasHidden, optionCategories, setBit, bitWordKeys, bitWordSlots } from './choice.ts';
 import { blankStatistic } from './numbers.ts';
-import { refuseStrays, type Fields } from './text-checks.ts';
+import { refuseExtraFields, type AllowedFields } from './text-checks.ts';
 
-const optionOnly: Fields = { value: ['optionId'] };
+const optionOnly: AllowedFields = { value: ['optionId'] };
 const count = z.number().int().min(1).max(200);
 
 /** Several of the options. Percentages are of respondents, so they may add up to more than 100. */
@@ -15,17 +15,17 @@ export const checkboxes: QuestionType = {
   settings: z
     .strictObject({ minSelections: count.optional(), maxSelections: count.optional() })
     .refine(({ minSelections = 1, maxSelections = 200 }) => minSelections <= maxSelections, { path: ['maxSelections'], message: 'must not be below minSelections' }),
-  problemOf(question) {
+  definitionIssue(question) {
     const options = visibleOptions(question).length;
     return Number(question.settings['minSelections'] ?? 0) > options ? { path: 'settings.minSelections', message: `asks for more than there are options (${options})` } : undefined;
   },
   frozenSettings: [],
-  columns: (question) => ({ codes: wordKeys(question), numbers: [], texts: [] }),
+  slotKeys: (question) => ({ codes: bitWordKeys(question), numbers: [], texts: [] }),
   read(question, answers, row, context) {
-    const slots = wordSlots(question);
+    const slots = bitWordSlots(question);
     let chosen = 0;
     for (const placed of answers) {
-      if (!refuseStrays(placed, optionOnly, context)) continue;
+      if (!refuseExtraFields(placed, optionOnly, context)) continue;
       const option = findOption(question, placed, context);
       if (!option) continue;
       if (setBit(row.codes, slots, option.code)) chosen += 1;
@@ -37,18 +37,18 @@ export const checkboxes: QuestionType = {
     if (typeof maxSelections === 'number' && chosen > maxSelections) context.report(first, '', `choose at most ${maxSelections}`);
   },
   write(question, row) {
-    const slots = wordSlots(question);
+    const slots = bitWordSlots(question);
     return question.options.filter((option) => hasBit(row.codes, slots, option.code)).map((option) => ({ optionId: option.id }));
   },
   countPlan(question) {
-    const slots = wordSlots(question);
-    return { base: slots, requests: [{ kind: 'bits', slots, ...askedWhole(hasHidden(question.options)) }] };
+    const slots = bitWordSlots(question);
+    return { base: slots, requests: [{ kind: 'bits', slots, ...requestUnfiltered(hasHidden(question.options)) }] };
   },
   statistic(question, results) {
     const counts = bitsOf(results[0]);
     return { ...blankStatistic(), distribution: distributionOf(question.options, (code) => counts[code - 1] ?? 0, chosenIn(results[0])) };
   },
-  dimension: (question) => ({ categories: optionCategories(question.options), source: { kind: 'bits', slots: wordSlots(question) } }),
+  dimension: (question) => ({ categories: optionCategories(question.options), source: { kind: 'bits', slots: bitWordSlots(question) } }),
   chart: 'bars',
-  exportColumns: (question) => flagColumns(question.options, wordSlots(question)),
+  exportColumns: (question) => flagColumns(question.options, bitWordSlots(question)),
 };

@@ -1,5 +1,5 @@
 import type { Option, Question } from '../survey.ts';
-import { slotsAt } from './columns.ts';
+import { slotsAt } from './slots.ts';
 import { bitsPerWord, otherCode, otherValue, type Category, type CountResult, type ExportColumn, type PlacedAnswer, type ReadContext } from './contract.ts';
 
 /** What questions whose answers are options share. */
@@ -42,8 +42,8 @@ export function distributionOf(options: readonly Option[], countOf: (code: numbe
 
 /** Whether anybody in the whole survey chose an option by its code, whatever is selected: so what is shown stays the same under every filter. */
 export function chosenIn(result: CountResult | undefined): (code: number) => boolean {
-  if (result?.kind === 'codes') return (code) => ((result.whole ?? result.counts).get(code) ?? 0) > 0;
-  if (result?.kind === 'bits') return (code) => ((result.whole ?? result.counts)[code - 1] ?? 0) > 0;
+  if (result?.kind === 'codes') return (code) => ((result.unfiltered ?? result.counts).get(code) ?? 0) > 0;
+  if (result?.kind === 'bits') return (code) => ((result.unfiltered ?? result.counts)[code - 1] ?? 0) > 0;
   return () => false;
 }
 
@@ -51,19 +51,19 @@ export function chosenIn(result: CountResult | undefined): (code: number) => boo
 export const hasHidden = (options: readonly Option[]): boolean => options.some(({ isHidden }) => isHidden);
 
 /** For a request of counts. */
-export const askedWhole = (isAsked: boolean): { hasHidden?: true } => (isAsked ? { hasHidden: true } : {});
+export const requestUnfiltered = (isNeeded: boolean): { needsUnfiltered?: true } => (isNeeded ? { needsUnfiltered: true } : {});
 
-const knownWords = new WeakMap<Question, readonly number[]>();
+const bitWordSlotsCache = new WeakMap<Question, readonly number[]>();
 
 /** Positions of a question's bit words, looked up once: a changed question is a new object. */
-export function wordSlots(question: Question): readonly number[] {
-  let slots = knownWords.get(question);
-  if (!slots) knownWords.set(question, (slots = slotsAt(question, wordKeys(question))));
+export function bitWordSlots(question: Question): readonly number[] {
+  let slots = bitWordSlotsCache.get(question);
+  if (!slots) bitWordSlotsCache.set(question, (slots = slotsAt(question, bitWordKeys(question))));
   return slots;
 }
 
 /** Names of the bit words that options with codes up to the largest one need: `w0`, `w1` … */
-export function wordKeys(question: Question, prefix = ''): string[] {
+export function bitWordKeys(question: Question, prefix = ''): string[] {
   const largest = Math.max(1, ...question.options.map((option) => option.code));
   return Array.from({ length: Math.ceil(largest / bitsPerWord) }, (_, word) => `${prefix}w${word}`);
 }

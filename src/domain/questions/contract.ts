@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Finding } from '../../errors.ts';
+import type { ValidationIssue } from '../../errors.ts';
 import type { Question } from '../survey.ts';
 
 /** One answer as a client sends it: exactly one of the three value fields. */
@@ -36,7 +36,7 @@ export const otherValue = '__other__';
 export const bitsPerWord = 16;
 
 /** The column keys that a question needs; the survey gives each a position (see Slots). */
-export interface ColumnKeys {
+export interface SlotKeys {
   codes: readonly string[];
   numbers: readonly string[];
   texts: readonly string[];
@@ -63,9 +63,9 @@ export type ReadAnswer = Omit<GivenAnswer, 'questionId'>;
 /** A thing to count; the database answers each without knowing what it means. */
 export type CountRequest =
   /** → how often each code stands at this position; with `hasHidden`, also in the whole survey. */
-  | { kind: 'codes'; slot: number; hasHidden?: boolean }
+  | { kind: 'codes'; slot: number; needsUnfiltered?: boolean }
   /** → how often each bit is set, over the words in order: result index = option code − 1; with `hasHidden`, also in the whole survey. */
-  | { kind: 'bits'; slots: readonly number[]; hasHidden?: boolean }
+  | { kind: 'bits'; slots: readonly number[]; needsUnfiltered?: boolean }
   /**
    * → moments and bins of a number, over the responses whose code at `presence` is not 0. Bins reach over all answers of the survey, and over `bounds`
    * where there are any; with `scale`, over that alone, and its ends are counted; with `isWhole`, they are of whole numbers.
@@ -105,8 +105,8 @@ export interface NumberMoments {
 
 export type CountResult =
   /** `whole`: the counts in the whole survey, where they were asked for and only a part of it is selected. */
-  | { kind: 'codes'; counts: ReadonlyMap<number, number>; whole?: ReadonlyMap<number, number> }
-  | { kind: 'bits'; counts: readonly number[]; whole?: readonly number[] }
+  | { kind: 'codes'; counts: ReadonlyMap<number, number>; unfiltered?: ReadonlyMap<number, number> }
+  | { kind: 'bits'; counts: readonly number[]; unfiltered?: readonly number[] }
   | { kind: 'number'; moments: NumberMoments }
   /** `others`: keys beyond those given, and how often they occur; missing where there are none. */
   | { kind: 'text'; counts: readonly { key: string; count: number }[]; others?: { keys: number; count: number } };
@@ -163,7 +163,7 @@ export interface Dimension {
     /** the option ranked first: of these (position, option code) pairs the one whose position holds 1 */
     | { kind: 'first'; items: readonly { slot: number; code: number }[] }
     /** every value that an analysis found in the answers to a question, or (null) to any: a response can fall into several categories */
-    | { kind: 'finding'; edition: string; questionId: string | null };
+    | { kind: 'annotation'; edition: string; questionId: string | null };
 }
 
 /** How a cell of an export follows from a stored response. A cell is empty where there is no answer. */
@@ -225,15 +225,15 @@ export interface QuestionType {
   /** The author's settings with their defaults; strict: an unknown setting is refused. Rows are not part of it. */
   settings: z.ZodType<Record<string, unknown>>;
   /** What is wrong with settings and options together, each being right by itself: a question that nobody could answer. */
-  problemOf?(question: Question): Finding | undefined;
+  definitionIssue?(question: Question): ValidationIssue | undefined;
   /** Settings that cannot change once the question has answers, because stored codes would change their meaning. */
   frozenSettings: readonly string[];
   /** The column keys this question needs now; keys stay the same for ever (options only add keys). */
-  columns(question: Question): ColumnKeys;
+  slotKeys(question: Question): SlotKeys;
   /** Checks a respondent's answers to one question and writes them into the row; problems go to `context.report`. Called with at least one answer. */
   read(question: Question, answers: readonly PlacedAnswer[], row: AnswerRow, context: ReadContext): void;
   /** What a required question still lacks although something was answered; undefined when nothing. */
-  lackOf?(question: Question, row: AnswerRow): string | undefined;
+  missingPart?(question: Question, row: AnswerRow): string | undefined;
   /** The reverse of `read`: the stored answers in the interface's shape; empty where nothing was answered. */
   write(question: Question, row: AnswerRow): ReadAnswer[];
   countPlan(question: Question): CountPlan;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { QuestionType } from './contract.ts';
-import { slotAt, textSlotAt } from './columns.ts';
+import { slotAt, textSlotAt } from './slots.ts';
 import { blankStatistic } from './numbers.ts';
 import { keyedCounts } from './text.ts';
-import { onlyAnswer, refuseStrays } from './text-checks.ts';
+import { singleAnswer, refuseExtraFields } from './text-checks.ts';
 
 const largest = 25 * 1024 * 1024;
 
@@ -17,11 +17,11 @@ export const fileUpload: QuestionType = {
     mimeTypes: z.array(z.string().regex(/^[a-z]+\/(?:[a-z0-9.+-]+|\*)$/, 'must be a media type such as image/png or image/*')).min(1).max(50).optional(),
   }),
   frozenSettings: [],
-  columns: () => ({ codes: [''], numbers: [], texts: [''] }),
+  slotKeys: () => ({ codes: [''], numbers: [], texts: [''] }),
   read(question, answers, row, context) {
-    const placed = onlyAnswer(answers, context);
+    const placed = singleAnswer(answers, context);
     const { textValue } = placed.answer;
-    if (!refuseStrays(placed, { value: ['textValue'] }, context) || textValue === undefined) return;
+    if (!refuseExtraFields(placed, { value: ['textValue'] }, context) || textValue === undefined) return;
     const upload = context.uploads.get(textValue);
     if (!upload || upload.questionId !== question.id) return context.report(placed.index, 'textValue', 'is not an upload for this question that is still free');
     row.codes[slotAt(question)] = 1;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { QuestionType } from './contract.ts';
-import { askedWhole, chosenIn, codesOf, distributionOf, findOption, hasHidden, optionByCode, optionCategories } from './choice.ts';
-import { slotAt } from './columns.ts';
+import { requestUnfiltered, chosenIn, codesOf, distributionOf, findOption, hasHidden, optionByCode, optionCategories } from './choice.ts';
+import { slotAt } from './slots.ts';
 import { blankStatistic, box, momentsOf } from './numbers.ts';
 import { inScaleOrder, openPoints, optionAt, pointsOf } from './ordered-options.ts';
-import { onlyAnswer, refuseStrays } from './text-checks.ts';
+import { singleAnswer, refuseExtraFields } from './text-checks.ts';
 
 /** Agreement on an ordered scale; the answer is an option or its point, 1…n, which it keeps once there are answers. */
 export const likertScale: QuestionType = {
@@ -14,10 +14,10 @@ export const likertScale: QuestionType = {
   hasRows: false,
   settings: z.strictObject({}),
   frozenSettings: [],
-  columns: () => ({ codes: [''], numbers: [], texts: [] }),
+  slotKeys: () => ({ codes: [''], numbers: [], texts: [] }),
   read(question, answers, row, context) {
-    const placed = onlyAnswer(answers, context);
-    if (!refuseStrays(placed, { value: ['optionId', 'numberValue'] }, context)) return;
+    const placed = singleAnswer(answers, context);
+    if (!refuseExtraFields(placed, { value: ['optionId', 'numberValue'] }, context)) return;
     const { numberValue } = placed.answer;
     const option = numberValue === undefined ? findOption(question, placed, context) : optionAt(question, numberValue);
     if (option) row.codes[slotAt(question)] = option.code;
@@ -27,7 +27,7 @@ export const likertScale: QuestionType = {
     const option = optionByCode(question, row.codes[slotAt(question)] ?? 0);
     return option ? [{ optionId: option.id }] : [];
   },
-  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'codes', slot: slotAt(question), ...askedWhole(hasHidden(question.options)) }] }),
+  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'codes', slot: slotAt(question), ...requestUnfiltered(hasHidden(question.options)) }] }),
   statistic(question, results, base) {
     const counts = codesOf(results[0]);
     const countOf = (code: number | undefined) => counts.get(code ?? 0) ?? 0;

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { MatrixRow, Question } from '../survey.ts';
 import type { AnswerRow, CountRequest, ExportColumn, QuestionType, ReadAnswer } from './contract.ts';
-import { askedWhole, bitsOf, chosenIn, codesOf, distributionOf, findOption, flagColumns, hasBit, hasHidden, optionByCode, optionCategories, setBit, wordKeys } from './choice.ts';
-import { slotAt, slotsAt } from './columns.ts';
+import { requestUnfiltered, bitsOf, chosenIn, codesOf, distributionOf, findOption, flagColumns, hasBit, hasHidden, optionByCode, optionCategories, setBit, bitWordKeys } from './choice.ts';
+import { slotAt, slotsAt } from './slots.ts';
 import { blankStatistic } from './numbers.ts';
 import { inScaleOrder, pointsOf } from './ordered-options.ts';
-import { refuseStrays } from './text-checks.ts';
+import { refuseExtraFields } from './text-checks.ts';
 
 const isMultiple = ({ settings }: Question): boolean => settings['multiple'] === true;
 const rowKey = (row: MatrixRow): string => `r${row.code}`;
-const rowSlots = (question: Question, row: MatrixRow): number[] => slotsAt(question, isMultiple(question) ? wordKeys(question, rowKey(row)) : [rowKey(row)]);
+const rowSlots = (question: Question, row: MatrixRow): number[] => slotsAt(question, isMultiple(question) ? bitWordKeys(question, rowKey(row)) : [rowKey(row)]);
 
 /** A grid: for every row one of the columns, or several where the author allows it. Every row is a variable of its own. */
 export const matrix: QuestionType = {
@@ -19,14 +19,14 @@ export const matrix: QuestionType = {
   hasParts: true,
   settings: z.strictObject({ multiple: z.boolean().default(false) }),
   frozenSettings: ['multiple'],
-  columns: (question) => ({
-    codes: question.rows.flatMap((row) => (isMultiple(question) ? wordKeys(question, rowKey(row)) : [rowKey(row)])),
+  slotKeys: (question) => ({
+    codes: question.rows.flatMap((row) => (isMultiple(question) ? bitWordKeys(question, rowKey(row)) : [rowKey(row)])),
     numbers: [],
     texts: [],
   }),
   read(question, answers, row, context) {
     for (const placed of answers) {
-      if (!refuseStrays(placed, { value: ['optionId'], row: true }, context)) continue;
+      if (!refuseExtraFields(placed, { value: ['optionId'], row: true }, context)) continue;
       const { rowId } = placed.answer;
       const line = question.rows.find((candidate) => candidate.id === rowId && !candidate.isHidden);
       if (!line) context.report(placed.index, 'rowId', rowId === undefined ? 'is needed: which row is answered?' : 'is not a row of this question');
@@ -34,12 +34,12 @@ export const matrix: QuestionType = {
       if (line && option && !mark(question, line, option.code, row)) context.report(placed.index, 'rowId', isMultiple(question) ? 'has this column already' : 'takes one answer');
     }
   },
-  lackOf: (question, row) => (question.rows.every((line) => line.isHidden || rowSlots(question, line).some((slot) => (row.codes[slot] ?? 0) !== 0)) ? undefined : 'in every row'),
+  missingPart: (question, row) => (question.rows.every((line) => line.isHidden || rowSlots(question, line).some((slot) => (row.codes[slot] ?? 0) !== 0)) ? undefined : 'in every row'),
   write: (question, row) => question.rows.flatMap((line) => writeLine(question, line, row)),
   countPlan(question) {
     const base = question.rows.flatMap((row) => rowSlots(question, row));
     const requests = question.rows.map((row): CountRequest => {
-      const whole = askedWhole(row.isHidden || hasHidden(question.options));
+      const whole = requestUnfiltered(row.isHidden || hasHidden(question.options));
       return isMultiple(question) ? { kind: 'bits', slots: rowSlots(question, row), ...whole } : { kind: 'codes', slot: slotAt(question, rowKey(row)), ...whole };
     });
     return { base, requests };

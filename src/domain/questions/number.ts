@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Question } from '../survey.ts';
 import type { NumberBounds, QuestionType } from './contract.ts';
-import { numberSlotAt, slotAt } from './columns.ts';
+import { numberSlotAt, slotAt } from './slots.ts';
 import { blankStatistic } from './numbers.ts';
 import { numberStatistic } from './scale.ts';
-import { onlyAnswer, refuseStrays } from './text-checks.ts';
+import { singleAnswer, refuseExtraFields } from './text-checks.ts';
 
 const figure = z.number().min(-1e15).max(1e15);
 
@@ -19,11 +19,11 @@ export const number: QuestionType = {
       path: ['max'], message: 'leaves no whole number from min on',
     }),
   frozenSettings: [],
-  columns: () => ({ codes: [''], numbers: [''], texts: [] }),
+  slotKeys: () => ({ codes: [''], numbers: [''], texts: [] }),
   read(question, answers, row, context) {
-    const placed = onlyAnswer(answers, context);
+    const placed = singleAnswer(answers, context);
     const { numberValue } = placed.answer;
-    if (!refuseStrays(placed, { value: ['numberValue'] }, context) || numberValue === undefined) return;
+    if (!refuseExtraFields(placed, { value: ['numberValue'] }, context) || numberValue === undefined) return;
     const { min, max, integer } = question.settings;
     const report = (message: string) => context.report(placed.index, 'numberValue', message);
     if (integer === true && !Number.isInteger(numberValue)) return report('must be a whole number');

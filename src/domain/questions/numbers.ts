@@ -41,7 +41,7 @@ export function box(count: number, base: number): ScaleBox {
 }
 
 /** At most so many bars in a distribution of numbers. */
-export const binsAtMost = 20;
+export const maxBins = 20;
 
 export const binKey = (low: number, high: number): string => (low === high ? String(low) : `${low}–${high}`);
 

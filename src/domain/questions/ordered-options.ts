@@ -2,12 +2,12 @@ import type { Option, Question } from '../survey.ts';
 
 /** Options that are a scale, such as those of LIKERT_SCALE and the columns of MATRIX: what each counts in an average, and what an edit may do to that. */
 
-const known = new WeakMap<Question, ReadonlyMap<number, number>>();
+const pointsCache = new WeakMap<Question, ReadonlyMap<number, number>>();
 
 /** Points (1…n) by option code, ascending; hidden options keep those that they had when they were answered. Worked out once: a changed question is a new object. */
 export function pointsOf(question: Question): ReadonlyMap<number, number> {
-  let points = known.get(question);
-  if (!points) known.set(question, (points = new Map(placed(question.options).sort((a, b) => a[1] - b[1]))));
+  let points = pointsCache.get(question);
+  if (!points) pointsCache.set(question, (points = new Map(placed(question.options).sort((a, b) => a[1] - b[1]))));
   return points;
 }
 
@@ -48,12 +48,12 @@ export function openPoints(question: Question): number[] {
 export function keepPoints(before: Question, edited: readonly Option[]): Option[] | undefined {
   const points = returnedPoints(before, edited) ?? pointsOf(before);
   let last = Math.max(0, ...points.values());
-  const kept = edited.map((option): Option => {
+  const withPoints = edited.map((option): Option => {
     const point = points.get(option.code) ?? (option.isHidden ? undefined : (last += 1));
     return point === undefined ? option : { ...option, point };
   });
-  const shown = kept.filter(({ isHidden }) => !isHidden).map(({ point = 0 }) => point);
-  return shown.every((point, index) => index === 0 || point > (shown[index - 1] ?? 0)) ? kept : undefined;
+  const shown = withPoints.filter(({ isHidden }) => !isHidden).map(({ point = 0 }) => point);
+  return shown.every((point, index) => index === 0 || point > (shown[index - 1] ?? 0)) ? withPoints : undefined;
 }
 
 /** Points of a scale none of whose options has one, when a hidden one is shown again and the codes ascend. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { visibleOptions, type Option, type Question } from '../survey.ts';
 import type { PlacedAnswer, QuestionType, ReadContext } from './contract.ts';
-import { askedWhole, chosenIn, codesOf, findOption, hasHidden, optionCategories } from './choice.ts';
-import { slotAt } from './columns.ts';
+import { requestUnfiltered, chosenIn, codesOf, findOption, hasHidden, optionCategories } from './choice.ts';
+import { slotAt } from './slots.ts';
 import { blankStatistic } from './numbers.ts';
-import { refuseStrays } from './text-checks.ts';
+import { refuseExtraFields } from './text-checks.ts';
 
 const key = (option: Option): string => `o${option.code}`;
 
@@ -21,7 +21,7 @@ export const ranking: QuestionType = {
   hasParts: true,
   settings: z.strictObject({ maxRanked: z.number().int().min(1).max(200).optional() }),
   frozenSettings: [],
-  columns: (question) => ({ codes: question.options.map(key), numbers: [], texts: [] }),
+  slotKeys: (question) => ({ codes: question.options.map(key), numbers: [], texts: [] }),
   read(question, answers, row, context) {
     const ranked = readRanks(question, answers, context);
     if (!ranked) return;
@@ -45,7 +45,7 @@ export const ranking: QuestionType = {
   countPlan: (question) => ({
     base: question.options.map((option) => slotAt(question, key(option))),
     // With an item taken out, a rank past those left may still be one that was given.
-    requests: question.options.map((option) => ({ kind: 'codes', slot: slotAt(question, key(option)), ...askedWhole(hasHidden(question.options)) })),
+    requests: question.options.map((option) => ({ kind: 'codes', slot: slotAt(question, key(option)), ...requestUnfiltered(hasHidden(question.options)) })),
   }),
   statistic(question, results) {
     const ranks = Array.from({ length: visibleOptions(question).length }, (_, index) => index + 1);
@@ -84,7 +84,7 @@ function readRanks(question: Question, answers: readonly PlacedAnswer[], context
   const isByOrder = withRank === 0;
   let isFine = true;
   const ranked = answers.flatMap((placed, order): Ranked[] => {
-    const isPlain = refuseStrays(placed, { value: ['optionId'], rank: true }, context);
+    const isPlain = refuseExtraFields(placed, { value: ['optionId'], rank: true }, context);
     const option = isPlain ? findOption(question, placed, context) : undefined;
     const rank = isByOrder ? order + 1 : placed.answer.rank;
     if (rank === undefined) context.report(placed.index, 'rank', 'is missing: give every answer a rank, or none');

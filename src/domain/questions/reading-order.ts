@@ -23,7 +23,7 @@ export function inReadingOrder<T>(named: readonly { value: string }[], counts: R
 
 const isPoint = (key: string): boolean => key !== '' && Number.isFinite(Number(key));
 
-const rangesAtMost = 20;
+const maxRanges = 20;
 
 /**
  * Points of a scale that are too many to be shown each, as at most twenty ranges of neighbours, `first–last`; anything else, such as options
@@ -31,7 +31,7 @@ const rangesAtMost = 20;
  */
 export function inRanges<T>(named: readonly { value: string }[], entries: readonly [key: string, value: T][], atMost: number): [key: string, value: T | number][] {
   if (named.length > 0 || entries.length <= atMost || !entries.every(([key, value]) => isPoint(key) && typeof value === 'number')) return [...entries];
-  const width = Math.ceil(entries.length / rangesAtMost);
+  const width = Math.ceil(entries.length / maxRanges);
   return Array.from({ length: Math.ceil(entries.length / width) }, (_, range) => {
     const points = entries.slice(range * width, (range + 1) * width);
     const [first = '', last = ''] = [points[0]?.[0], points.at(-1)?.[0]];

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Question } from '../survey.ts';
 import type { Category, CountResult, QuestionType, TypeStatistic } from './contract.ts';
 import { codesOf } from './choice.ts';
-import { numberSlotAt, slotAt } from './columns.ts';
-import { binDistribution, binKey, binsAtMost, blankStatistic, box, decimalsOf, edgeDigits, momentsOf, roundTo } from './numbers.ts';
-import { onlyAnswer, refuseStrays, type Fields } from './text-checks.ts';
+import { numberSlotAt, slotAt } from './slots.ts';
+import { binDistribution, binKey, maxBins, blankStatistic, box, decimalsOf, edgeDigits, momentsOf, roundTo } from './numbers.ts';
+import { singleAnswer, refuseExtraFields, type AllowedFields } from './text-checks.ts';
 
 export interface Scale {
   min: number;
@@ -13,9 +13,9 @@ export interface Scale {
 }
 
 /** Scales with more points than this keep the number itself instead of the point's index. */
-const pointsAtMost = 10_000;
-const numberOnly: Fields = { value: ['numberValue'] };
-const mostSteps = 1e9;
+const maxPoints = 10_000;
+const numberOnly: AllowedFields = { value: ['numberValue'] };
+const maxSteps = 1e9;
 /** Of the largest number on the scale: below it, neighbouring points could not be told apart for sure. */
 const finestStep = 1e-12;
 /** How far the last digits of a computed number may stray, of the largest number on the scale. */
@@ -28,7 +28,7 @@ export function scaleSettings(defaults: Scale): z.ZodType<Record<string, unknown
     .strictObject({ min: figure.default(defaults.min), max: figure.default(defaults.max), step: figure.default(defaults.step) })
     .refine(({ min, max }) => min < max, { path: ['max'], message: 'must be above min' })
     .refine(({ step }) => step > 0, { path: ['step'], message: 'must be above 0' })
-    .refine(({ min, max, step }) => step <= max - min && (max - min) / step <= mostSteps, { path: ['step'], message: 'must divide the scale into 1 to a billion steps' })
+    .refine(({ min, max, step }) => step <= max - min && (max - min) / step <= maxSteps, { path: ['step'], message: 'must divide the scale into 1 to a billion steps' })
     .refine((scale) => !(scale.step > 0) || scale.step >= sizeOf(scale) * finestStep, { path: ['step'], message: 'is too fine for numbers of this size' });
 }
 
@@ -59,38 +59,38 @@ export function indexOn(scale: Scale, value: number): number | undefined {
 
 const sizeOf = ({ min, max }: Scale): number => Math.max(Math.abs(min), Math.abs(max));
 
-const isCoded = (scale: Scale): boolean => pointCount(scale) <= pointsAtMost;
+const isCoded = (scale: Scale): boolean => pointCount(scale) <= maxPoints;
 
-const knownPoints = new WeakMap<Question, ReadonlyMap<number, number>>();
+const pointsCache = new WeakMap<Question, ReadonlyMap<number, number>>();
 
 /** Index by value for a question's scale, made once: answers are looked up far more often than questions change. */
 function pointsOf(question: Question, scale: Scale): ReadonlyMap<number, number> {
-  let points = knownPoints.get(question);
+  let points = pointsCache.get(question);
   if (!points) {
     points = new Map(isCoded(scale) ? Array.from({ length: pointCount(scale) }, (_, index) => [pointAt(scale, index), index]) : []);
-    knownPoints.set(question, points);
+    pointsCache.set(question, points);
   }
   return points;
 }
 
-interface ScaleKind {
+interface ScaleTypeOptions {
   scale?(question: Question): Scale;
   /** However many steps there are, as far as they are coded; otherwise more than 20 are shown in bins. */
   showsEveryStep?: boolean;
 }
 
 /** A number on a scale from min to max in steps. */
-export function createScaleType(settings: z.ZodType<Record<string, unknown>>, { scale = scaleOf, showsEveryStep = true }: ScaleKind = {}): QuestionType {
+export function createScaleType(settings: z.ZodType<Record<string, unknown>>, { scale = scaleOf, showsEveryStep = true }: ScaleTypeOptions = {}): QuestionType {
   return {
     optionSource: 'none',
     hasRows: false,
     settings,
     frozenSettings: ['min', 'max', 'step'],
-    columns: (question) => ({ codes: [''], numbers: isCoded(scale(question)) ? [] : [''], texts: [] }),
+    slotKeys: (question) => ({ codes: [''], numbers: isCoded(scale(question)) ? [] : [''], texts: [] }),
     read(question, answers, row, context) {
-      const placed = onlyAnswer(answers, context);
+      const placed = singleAnswer(answers, context);
       const { numberValue } = placed.answer;
-      if (!refuseStrays(placed, numberOnly, context) || numberValue === undefined) return;
+      if (!refuseExtraFields(placed, numberOnly, context) || numberValue === undefined) return;
       const own = scale(question);
       const known = pointsOf(question, own).get(numberValue);
       if (known !== undefined) {
@@ -145,7 +145,7 @@ function pointStatistic(scale: Scale, { counts, base, showsEveryStep }: { counts
   return {
     ...blankStatistic(),
     ...momentsOf(points),
-    distribution: showsEveryStep || points.length - 1 <= binsAtMost ? Object.fromEntries(points.map(({ value, count }) => [String(value), count])) : binned(scale, points),
+    distribution: showsEveryStep || points.length - 1 <= maxBins ? Object.fromEntries(points.map(({ value, count }) => [String(value), count])) : binned(scale, points),
     topBox: box(points.at(-1)?.count ?? 0, base),
     bottomBox: box(points[0]?.count ?? 0, base),
   };
@@ -153,11 +153,11 @@ function pointStatistic(scale: Scale, { counts, base, showsEveryStep }: { counts
 
 /** Twenty equal bins over the whole scale, [low, high), the last one closed. */
 function binned(scale: Scale, points: readonly { value: number; count: number }[]): Record<string, number> {
-  const width = (scale.max - scale.min) / binsAtMost;
+  const width = (scale.max - scale.min) / maxBins;
   const digits = edgeDigits(scale);
-  const counts = Array.from({ length: binsAtMost }, () => 0);
+  const counts = Array.from({ length: maxBins }, () => 0);
   for (const { value, count } of points) {
-    const bin = Math.min(binsAtMost - 1, Math.floor(roundTo((value - scale.min) / width, 9)));
+    const bin = Math.min(maxBins - 1, Math.floor(roundTo((value - scale.min) / width, 9)));
     counts[bin] = (counts[bin] ?? 0) + count;
   }
   return Object.fromEntries(counts.map((count, bin) => [binKey(roundTo(scale.min + bin * width, digits), roundTo(scale.min + (bin + 1) * width, digits)), count]));

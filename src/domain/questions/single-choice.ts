@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { Question } from '../survey.ts';
 import { otherCode, otherValue, type Category, type QuestionType } from './contract.ts';
-import { askedWhole, chosenIn, codesOf, distributionOf, findOption, hasHidden, optionByCode, optionCategories, otherCategory } from './choice.ts';
-import { slotAt, textSlotAt } from './columns.ts';
+import { requestUnfiltered, chosenIn, codesOf, distributionOf, findOption, hasHidden, optionByCode, optionCategories, otherCategory } from './choice.ts';
+import { slotAt, textSlotAt } from './slots.ts';
 import { blankStatistic } from './numbers.ts';
-import { isPlainText, onlyAnswer, refuseStrays, type Fields } from './text-checks.ts';
+import { isPlainText, singleAnswer, refuseExtraFields, type AllowedFields } from './text-checks.ts';
 
-const otherAtMost = 500;
-const optionOnly: Fields = { value: ['optionId'] };
-const optionOrOther: Fields = { value: ['optionId', 'textValue'] };
+const maxOtherLength = 500;
+const optionOnly: AllowedFields = { value: ['optionId'] };
+const optionOrOther: AllowedFields = { value: ['optionId', 'textValue'] };
 
 /** One option of several, or a text of one's own where the author allows it: MULTIPLE_CHOICE and DROPDOWN. */
 export const singleChoice: QuestionType = {
@@ -16,19 +16,19 @@ export const singleChoice: QuestionType = {
   hasRows: false,
   settings: z.strictObject({ allowOther: z.boolean().default(false) }),
   frozenSettings: [],
-  columns: (question) => ({ codes: [''], numbers: [], texts: question.settings['allowOther'] === true || 'other' in question.slots.texts ? ['other'] : [] }),
+  slotKeys: (question) => ({ codes: [''], numbers: [], texts: question.settings['allowOther'] === true || 'other' in question.slots.texts ? ['other'] : [] }),
   read(question, answers, row, context) {
-    const placed = onlyAnswer(answers, context);
+    const placed = singleAnswer(answers, context);
     const allowsOther = question.settings['allowOther'] === true;
-    if (!refuseStrays(placed, allowsOther ? optionOrOther : optionOnly, context)) return;
+    if (!refuseExtraFields(placed, allowsOther ? optionOrOther : optionOnly, context)) return;
     const { textValue } = placed.answer;
     if (textValue === undefined) {
       const option = findOption(question, placed, context);
       if (option) row.codes[slotAt(question)] = option.code;
       return;
     }
-    if (textValue.trim() === '' || [...textValue].length > otherAtMost || !isPlainText(textValue))
-      return context.report(placed.index, 'textValue', `must be a text of 1 to ${otherAtMost} characters`);
+    if (textValue.trim() === '' || [...textValue].length > maxOtherLength || !isPlainText(textValue))
+      return context.report(placed.index, 'textValue', `must be a text of 1 to ${maxOtherLength} characters`);
     row.codes[slotAt(question)] = otherCode;
     row.texts[textSlotAt(question, 'other')] = textValue;
   },
@@ -40,7 +40,7 @@ export const singleChoice: QuestionType = {
   },
   countPlan: (question) => {
     const isAnyHidden = hasHidden(question.options) || otherCategories(question).some(({ isHidden }) => isHidden);
-    return { base: [slotAt(question)], requests: [{ kind: 'codes', slot: slotAt(question), ...askedWhole(isAnyHidden) }] };
+    return { base: [slotAt(question)], requests: [{ kind: 'codes', slot: slotAt(question), ...requestUnfiltered(isAnyHidden) }] };
   },
   statistic(question, results) {
     const counts = codesOf(results[0]);

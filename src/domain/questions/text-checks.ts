@@ -6,7 +6,7 @@ export function isPlainText(text: string): boolean {
 }
 
 /** The one answer of a single-answer question; reports every further one. */
-export function onlyAnswer(answers: readonly PlacedAnswer[], context: ReadContext): PlacedAnswer {
+export function singleAnswer(answers: readonly PlacedAnswer[], context: ReadContext): PlacedAnswer {
   for (let n = 1; n < answers.length; n += 1) context.report(answers[n]?.index ?? 0, '', 'this question takes one answer');
   return answers[0] as PlacedAnswer;
 }
@@ -14,14 +14,14 @@ export function onlyAnswer(answers: readonly PlacedAnswer[], context: ReadContex
 type ValueField = 'textValue' | 'numberValue' | 'optionId';
 
 /** What the answers to a type of question may hold beside their question. */
-export interface Fields {
+export interface AllowedFields {
   value: readonly ValueField[];
   row?: boolean;
   rank?: boolean;
 }
 
 /** Reports value fields and places that the type has no use for. Fields are named one by one, which is quicker than to go over their names. */
-export function refuseStrays({ index, answer }: PlacedAnswer, allowed: Fields, context: ReadContext): boolean {
+export function refuseExtraFields({ index, answer }: PlacedAnswer, allowed: AllowedFields, context: ReadContext): boolean {
   const { textValue, numberValue, optionId, rowId, rank } = answer;
   let isFine = true;
   if (textValue !== undefined && !allowed.value.includes('textValue')) isFine = refuseValue(index, 'textValue', allowed, context);
@@ -38,7 +38,7 @@ export function refuseStrays({ index, answer }: PlacedAnswer, allowed: Fields, c
   return isFine;
 }
 
-function refuseValue(index: number, field: ValueField, { value }: Fields, context: ReadContext): false {
+function refuseValue(index: number, field: ValueField, { value }: AllowedFields, context: ReadContext): false {
   context.report(index, field, `does not fit this question: ${value.join(' or ')} does`);
   return false;
 }

@@ -1,11 +1,11 @@
 import { RE2JS } from 're2js';
 import { z } from 'zod';
 import type { ChartKind, CountResult, QuestionType, TextForm, TextKey, TypeStatistic } from './contract.ts';
-import { slotAt, textSlotAt } from './columns.ts';
+import { slotAt, textSlotAt } from './slots.ts';
 import { blankStatistic } from './numbers.ts';
-import { isPlainText, onlyAnswer, refuseStrays, type Fields } from './text-checks.ts';
+import { isPlainText, singleAnswer, refuseExtraFields, type AllowedFields } from './text-checks.ts';
 
-export interface TextKind {
+export interface TextTypeOptions {
   settings: QuestionType['settings'];
   /** How the database groups the texts. */
   by: TextKey;
@@ -21,33 +21,33 @@ export interface TextKind {
   chart?: ChartKind;
 }
 
-const textOnly: Fields = { value: ['textValue'] };
+const textOnly: AllowedFields = { value: ['textValue'] };
 
 /** A question that is answered with one text. */
-export function createTextType(kind: TextKind): QuestionType {
+export function createTextType(options: TextTypeOptions): QuestionType {
   return {
     optionSource: 'none',
     hasRows: false,
-    settings: kind.settings,
+    settings: options.settings,
     frozenSettings: [],
-    columns: () => ({ codes: [''], numbers: [], texts: [''] }),
+    slotKeys: () => ({ codes: [''], numbers: [], texts: [''] }),
     read(question, answers, row, context) {
-      const placed = onlyAnswer(answers, context);
+      const placed = singleAnswer(answers, context);
       const { textValue } = placed.answer;
-      if (!refuseStrays(placed, textOnly, context) || textValue === undefined) return;
-      if (kind.isNoAnswer?.(textValue) === true) return;
-      const problem = isPlainText(textValue) ? kind.problemOf(textValue, question.settings) : 'holds a lone surrogate or a NUL character';
+      if (!refuseExtraFields(placed, textOnly, context) || textValue === undefined) return;
+      if (options.isNoAnswer?.(textValue) === true) return;
+      const problem = isPlainText(textValue) ? options.problemOf(textValue, question.settings) : 'holds a lone surrogate or a NUL character';
       if (problem !== undefined) return context.report(placed.index, 'textValue', problem);
       row.codes[slotAt(question)] = 1;
       row.texts[textSlotAt(question)] = textValue;
     },
     write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ textValue: row.texts[textSlotAt(question)] ?? '' }]),
-    countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'text', slot: textSlotAt(question), presence: slotAt(question), by: kind.by }] }),
-    statistic: kind.statistic,
-    dimension: () => kind.noDimension,
-    chart: kind.chart ?? 'bars',
+    countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'text', slot: textSlotAt(question), presence: slotAt(question), by: options.by }] }),
+    statistic: options.statistic,
+    dimension: () => options.noDimension,
+    chart: options.chart ?? 'bars',
     exportColumns: (question) => [
-      { key: '', label: '', cell: { kind: 'text', presence: slotAt(question), slot: textSlotAt(question), form: kind.form ?? 'text' } },
+      { key: '', label: '', cell: { kind: 'text', presence: slotAt(question), slot: textSlotAt(question), form: options.form ?? 'text' } },
     ],
   };
 }
@@ -73,7 +73,7 @@ export function keyedCounts(results: readonly CountResult[], base: number): Pick
 
 const patterns = new Map<string, RE2JS>();
 /** Each may hold some megabytes of what it has learned about texts. */
-const patternsKept = 200;
+const maxCachedPatterns = 200;
 /** Instructions of a compiled pattern: with so many, the longest text still takes well below a fifth of a second. */
 const largestPattern = 1500;
 
@@ -81,7 +81,7 @@ const largestPattern = 1500;
 function matchesPattern(pattern: string, text: string): boolean {
   let compiled = patterns.get(pattern);
   if (!compiled) {
-    if (patterns.size >= patternsKept) patterns.clear();
+    if (patterns.size >= maxCachedPatterns) patterns.clear();
     patterns.set(pattern, (compiled = RE2JS.compile(pattern)));
   }
   return compiled.matches(text);
@@ -121,5 +121,5 @@ export function createFreeText({ maxLength, isMultiLine }: { maxLength: number; 
     statistic: (_question, [result]) => ({ ...blankStatistic(), topWords: textCounts(result).map(({ key, count }) => ({ word: key, count })), otherWords: otherWords(result) }),
     noDimension: 'is a free text, which has no categories',
   });
-  return { ...type, lackOf: (question, row) => ((row.texts[textSlotAt(question)] ?? '').trim() === '' ? 'and white space is no answer' : undefined) };
+  return { ...type, missingPart: (question, row) => ((row.texts[textSlotAt(question)] ?? '').trim() === '' ? 'and white space is no answer' : undefined) };
 }

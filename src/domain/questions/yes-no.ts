@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { QuestionType } from './contract.ts';
 import { findOption } from './choice.ts';
-import { slotAt } from './columns.ts';
+import { slotAt } from './slots.ts';
 import { singleChoice } from './single-choice.ts';
-import { onlyAnswer, refuseStrays, type Fields } from './text-checks.ts';
+import { singleAnswer, refuseExtraFields, type AllowedFields } from './text-checks.ts';
 
-const optionOrText: Fields = { value: ['optionId', 'textValue'] };
+const optionOrText: AllowedFields = { value: ['optionId', 'textValue'] };
 
 /** Yes or no; the answer is one of the two options that the service made, or the text “yes” or “no”. */
 export const yesNo: QuestionType = {
@@ -14,10 +14,10 @@ export const yesNo: QuestionType = {
   chart: 'share',
   defaultOptions: [{ text: 'Yes', value: 'yes' }, { text: 'No', value: 'no' }],
   settings: z.strictObject({}),
-  columns: () => ({ codes: [''], numbers: [], texts: [] }),
+  slotKeys: () => ({ codes: [''], numbers: [], texts: [] }),
   read(question, answers, row, context) {
-    const placed = onlyAnswer(answers, context);
-    if (!refuseStrays(placed, optionOrText, context)) return;
+    const placed = singleAnswer(answers, context);
+    if (!refuseExtraFields(placed, optionOrText, context)) return;
     const { textValue } = placed.answer;
     const option = textValue === undefined ? findOption(question, placed, context) : question.options.find(({ value }) => value === textValue);
     if (option) row.codes[slotAt(question)] = option.code;

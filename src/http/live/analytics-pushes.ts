@@ -1,23 +1,23 @@
 import type { Log } from '../../log.ts';
 import type { Feed } from './feed.ts';
-import { frameOf, type Frame, type Outlet } from './outlet.ts';
+import { createLiveMessage, type LiveMessage, type ClientStream } from './client-stream.ts';
 
 export interface AnalyticsPushesDeps {
-  feed: Pick<Feed, 'watch'>;
+  feed: Pick<Feed, 'onStored'>;
   /** The same as the interface's analytics of the whole survey; undefined when there is no such survey. */
   compute(surveyId: string): Promise<Readonly<Record<string, unknown>> | undefined>;
   /** At most one count in this time. */
-  everyMs?: number;
+  minIntervalMs?: number;
   log: Log;
 }
 
-const troubleMs = 1000;
+const retryMs = 1000;
 
-interface Board {
-  outlets: Set<Outlet>;
+interface SubscriberGroup {
+  clients: Set<ClientStream>;
   /** Those that get what is newest when they have room. */
-  delayed: Set<Outlet>;
-  latest: Frame | undefined;
+  waiting: Set<ClientStream>;
+  latest: LiveMessage | undefined;
   isStale: boolean;
   isComputing: boolean;
   computedAtMs: number;
@@ -26,89 +26,89 @@ interface Board {
 }
 
 /** Counts a survey's analytics at most once a second and process, when something has changed, for all who listen. */
-export function createAnalyticsPushes({ feed, compute, everyMs = 1000, log }: AnalyticsPushesDeps) {
-  const boards = new Map<string, Board>();
+export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log }: AnalyticsPushesDeps) {
+  const groups = new Map<string, SubscriberGroup>();
 
-  const schedule = (surveyId: string, board: Board): void => {
-    if (board.timer || board.isComputing || board.outlets.size === 0) return;
-    board.timer = setTimeout(() => void refresh(surveyId, board), Math.max(0, board.computedAtMs + everyMs - performance.now()));
+  const schedule = (surveyId: string, group: SubscriberGroup): void => {
+    if (group.timer || group.isComputing || group.clients.size === 0) return;
+    group.timer = setTimeout(() => void refresh(surveyId, group), Math.max(0, group.computedAtMs + minIntervalMs - performance.now()));
   };
 
-  const refresh = async (surveyId: string, board: Board): Promise<void> => {
-    board.timer = undefined;
-    board.isComputing = true;
-    board.isStale = false;
-    board.computedAtMs = performance.now();
+  const refresh = async (surveyId: string, group: SubscriberGroup): Promise<void> => {
+    group.timer = undefined;
+    group.isComputing = true;
+    group.isStale = false;
+    group.computedAtMs = performance.now();
     try {
       // Watched before it is counted, so that no change can fall between.
-      await board.unwatch;
+      await group.unwatch;
       const analytics = await compute(surveyId);
       if (analytics) {
-        board.latest = frameOf('analytics', { surveyId, ...analytics });
-        for (const outlet of board.outlets) give(board, outlet);
+        group.latest = createLiveMessage('analytics', { surveyId, ...analytics });
+        for (const client of group.clients) sendLatest(group, client);
       }
     } catch (error) {
-      board.isStale = true;
-      log.warn({ err: error, surveyId }, 'analytics for live streams could not be counted');
+      group.isStale = true;
+      log.warn({ err: error, surveyId }, 'analytics for live connections could not be computed');
     }
-    board.isComputing = false;
-    if (board.isStale) schedule(surveyId, board);
+    group.isComputing = false;
+    if (group.isStale) schedule(surveyId, group);
   };
 
   /** A client without room gets what is newest when it has room again. */
-  const give = (board: Board, outlet: Outlet): void => {
-    if (!board.latest) return;
-    if (!outlet.isCongested) return outlet.write([board.latest]);
+  const sendLatest = (group: SubscriberGroup, client: ClientStream): void => {
+    if (!group.latest) return;
+    if (!client.isCongested) return client.write([group.latest]);
     // It waits once, however many come meanwhile: one that never has room must not gather them.
-    if (board.delayed.has(outlet)) return;
-    board.delayed.add(outlet);
-    void outlet.room().then(() => {
-      board.delayed.delete(outlet);
-      if (!outlet.isOver && board.outlets.has(outlet) && board.latest) outlet.write([board.latest]);
+    if (group.waiting.has(client)) return;
+    group.waiting.add(client);
+    void client.whenWritable().then(() => {
+      group.waiting.delete(client);
+      if (!client.isOver && group.clients.has(client) && group.latest) client.write([group.latest]);
     });
   };
 
-  const open = (surveyId: string): Board => {
-    const board: Board = {
-      outlets: new Set(), delayed: new Set(), latest: undefined, isStale: true, isComputing: false, computedAtMs: -everyMs, timer: undefined,
-      unwatch: watch(surveyId, () => boards.has(surveyId)),
+  const open = (surveyId: string): SubscriberGroup => {
+    const group: SubscriberGroup = {
+      clients: new Set(), waiting: new Set(), latest: undefined, isStale: true, isComputing: false, computedAtMs: -minIntervalMs, timer: undefined,
+      unwatch: watch(surveyId, () => groups.has(surveyId)),
     };
-    boards.set(surveyId, board);
-    return board;
+    groups.set(surveyId, group);
+    return group;
   };
 
   const watch = async (surveyId: string, isWanted: () => boolean): Promise<() => void> => {
     for (;;)
       try {
-        return await feed.watch(surveyId, () => touch(surveyId));
+        return await feed.onStored(surveyId, () => touch(surveyId));
       } catch (error) {
-        log.warn({ err: error, surveyId }, 'analytics cannot be followed yet');
-        await new Promise((resolve) => setTimeout(resolve, troubleMs));
+        log.warn({ err: error, surveyId }, 'subscribing to storage notifications failed; it is retried');
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
         if (!isWanted()) return () => undefined;
       }
   };
 
   const touch = (surveyId: string): void => {
-    const board = boards.get(surveyId);
-    if (!board) return;
-    board.isStale = true;
-    schedule(surveyId, board);
+    const group = groups.get(surveyId);
+    if (!group) return;
+    group.isStale = true;
+    schedule(surveyId, group);
   };
 
   return {
     /** Sends the analytics now and after every change. Gives the way to end it. */
-    join(surveyId: string, outlet: Outlet): () => void {
-      const board = boards.get(surveyId) ?? open(surveyId);
-      board.outlets.add(outlet);
-      if (board.latest && !board.isStale) give(board, outlet);
-      else schedule(surveyId, board);
+    subscribe(surveyId: string, client: ClientStream): () => void {
+      const group = groups.get(surveyId) ?? open(surveyId);
+      group.clients.add(client);
+      if (group.latest && !group.isStale) sendLatest(group, client);
+      else schedule(surveyId, group);
       return () => {
-        board.outlets.delete(outlet);
-        if (board.outlets.size > 0) return;
-        clearTimeout(board.timer);
-        board.timer = undefined;
-        if (boards.get(surveyId) === board) boards.delete(surveyId);
-        void board.unwatch.then((unwatch) => unwatch());
+        group.clients.delete(client);
+        if (group.clients.size > 0) return;
+        clearTimeout(group.timer);
+        group.timer = undefined;
+        if (groups.get(surveyId) === group) groups.delete(surveyId);
+        void group.unwatch.then((unwatch) => unwatch());
       };
     },
     /** Something that analytics depend on has changed. */

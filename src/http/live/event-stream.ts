@@ -1,10 +1,10 @@
 import type { Metrics } from '../../metrics.ts';
-import { eventText, keepAlive, signOfLife } from '../event-text.ts';
-import type { Principal } from '../principal.ts';
-import type { OpenBody } from '../reply.ts';
-import type { Hub, Member } from './hub.ts';
+import { formatEvent, startHeartbeat, heartbeatComment } from '../server/server-sent-events.ts';
+import type { Principal } from '../routing/principal.ts';
+import type { StreamingBody } from '../server/reply.ts';
+import type { Hub, LiveConnection } from './hub.ts';
 import { liveLimits } from './live-limits.ts';
-import type { Outlet } from './outlet.ts';
+import type { ClientStream } from './client-stream.ts';
 import { createSession, type Session, type SessionDeps } from './session.ts';
 
 export interface EventStreamDeps extends SessionDeps {
@@ -17,30 +17,30 @@ export interface EventStreamDeps extends SessionDeps {
  * What the system has taken counts as taken by the client: uWS tells neither what is unacknowledged nor the client's port, by which the system
  * could be asked. So a vanished client's quiet stream, for which heartbeats never fill the socket, ends when the system gives the connection up.
  */
-const stalledAtMostMs = liveLimits.stalledSeconds * 1000;
+const maxStalledMs = liveLimits.stalledSeconds * 1000;
 
 /** Server-sent events over an open body; gives its session. It ends with the last subscription. */
-export function openEventStream(deps: EventStreamDeps, principal: Principal, body: OpenBody): Session {
-  const { outlet, stalledMs, beat, hold } = bodyOutlet(body, deps.monotonicMs ?? (() => performance.now()));
-  const session = createSession(deps, principal, outlet);
-  const member: Member = {
+export function openEventStream(deps: EventStreamDeps, principal: Principal, body: StreamingBody): Session {
+  const { client, stalledMs, heartbeat, keepOpen } = createBodyStream(body, deps.monotonicMs ?? (() => performance.now()));
+  const session = createSession(deps, principal, client);
+  const connection: LiveConnection = {
     session,
     expire: () => body.end(),
-    goAway(afterMs) {
+    askToReconnect(afterMs) {
       body.write(`retry: ${afterMs}\n\n`);
       body.end();
     },
-    dropped: () => body.end(),
+    subscriptionEnded: () => body.end(),
   };
-  keepAlive(body, () => (stalledMs() > stalledAtMostMs ? body.close() : outlet.isCongested ? hold() : beat(session.reached())));
-  deps.hub.add(member);
+  startHeartbeat(body, () => (stalledMs() > maxStalledMs ? body.close() : client.isCongested ? keepOpen() : heartbeat(session.deliveredCursor())));
+  deps.hub.add(connection);
   deps.metrics.liveConnected('sse', 1);
   let isOpen = true;
   body.onEnd(() => {
     if (!isOpen) return;
     isOpen = false;
     session.close();
-    deps.hub.remove(member);
+    deps.hub.remove(connection);
     deps.metrics.liveConnected('sse', -1);
   });
   return session;
@@ -51,7 +51,7 @@ export function openEventStream(deps: EventStreamDeps, principal: Principal, bod
  * responses are rare the last one's would grow older than what can be read again. `hold` keeps the server from cutting off a client that takes
  * nothing, as it does ten seconds after the last write; its three bytes are held back with the rest.
  */
-function bodyOutlet(body: OpenBody, monotonicMs: () => number): { outlet: Outlet; stalledMs(): number; beat(cursor: string | undefined): void; hold(): void } {
+function createBodyStream(body: StreamingBody, monotonicMs: () => number): { client: ClientStream; stalledMs(): number; heartbeat(cursor: string | undefined): void; keepOpen(): void } {
   let lastId: string | undefined;
   let stalledAt: number | undefined;
   let waiting: (() => void)[] = [];
@@ -66,14 +66,14 @@ function bodyOutlet(body: OpenBody, monotonicMs: () => number): { outlet: Outlet
   };
   body.onWritable(() => {
     // What the server holds back only moves when something is written.
-    if (body.write(signOfLife)) release();
+    if (body.write(heartbeatComment)) release();
     else if (stalledAt !== undefined) stalledAt = monotonicMs();
   });
   body.onEnd(release);
-  const outlet: Outlet = {
+  const client: ClientStream = {
     write(frames) {
       for (const { cursor } of frames) lastId = cursor ?? lastId;
-      write(frames.map(eventText).join(''));
+      write(frames.map(formatEvent).join(''));
     },
     get isCongested() {
       return stalledAt !== undefined && !body.isOver;
@@ -81,15 +81,15 @@ function bodyOutlet(body: OpenBody, monotonicMs: () => number): { outlet: Outlet
     get isOver() {
       return body.isOver;
     },
-    room: () => (stalledAt === undefined || body.isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+    whenWritable: () => (stalledAt === undefined || body.isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
   };
-  const beat = (cursor: string | undefined): void => {
+  const heartbeat = (cursor: string | undefined): void => {
     const isNew = cursor !== undefined && cursor !== lastId;
     if (isNew) lastId = cursor;
-    write(isNew ? `:\nid: ${cursor}\n\n` : signOfLife);
+    write(isNew ? `:\nid: ${cursor}\n\n` : heartbeatComment);
   };
-  const hold = (): void => {
-    if (body.write(signOfLife)) release();
+  const keepOpen = (): void => {
+    if (body.write(heartbeatComment)) release();
   };
-  return { outlet, beat, hold, stalledMs: () => (stalledAt === undefined ? 0 : monotonicMs() - stalledAt) };
+  return { client, heartbeat, keepOpen, stalledMs: () => (stalledAt === undefined ? 0 : monotonicMs() - stalledAt) };
 }

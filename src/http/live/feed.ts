@@ -1,93 +1,93 @@
-import { behindEntry, isBehind, type LivePosition } from '../../domain/live-cursor.ts';
+import { endOfEntry, isAfter, type LivePosition } from '../../domain/live-cursor.ts';
 import type { Log } from '../../log.ts';
-import type { LiveStream } from '../../stores/redis/live.ts';
-import type { Shard, Shards } from '../../stores/redis/shards.ts';
-import type { StreamEntry } from '../../stores/redis/stream.ts';
-import { createEventReader, type EventsDeps, type LiveEvent } from './events.ts';
-import { createPast, type Page } from './past.ts';
-import { createTopic, handOut, tellStored, type Deliver, type Topic } from './topic.ts';
+import type { LiveStream } from '../../stores/redis/live-stream.ts';
+import type { Shard, Shards } from '../../stores/redis/intake/shards.ts';
+import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
+import { createEventReader, type EventReaderDeps, type LiveEvent } from './event-reader.ts';
+import { createHistory, type HistoryPage } from './history.ts';
+import { createTopic, deliverEvents, notifyStored, type EventSubscriber, type Topic } from './topic.ts';
 
-export interface FeedDeps extends EventsDeps {
+export interface FeedDeps extends EventReaderDeps {
   stream: LiveStream;
   shards: Shards;
   log: Log;
 }
 
 /** One shard as this process follows it. */
-interface Tail {
+interface FollowedShard {
   shard: Shard;
   position: LivePosition;
   /** Everything up to here has been handed to all who had joined: what was read after it may still be on its way to them. */
-  handed: LivePosition;
+  deliveredUpTo: LivePosition;
   /** What ClickHouse had when it was last looked at. */
-  stored: LivePosition | undefined;
+  storedUpTo: LivePosition | undefined;
   topics: Map<string, Topic>;
   wake(): void;
 }
 
 /** A shard that somebody listens to is read this often, and less often the longer it takes to hand out what was read: larger batches cost less an event. */
-const restMs = { least: 25, most: 100 };
-const troubleMs = 500;
-const entriesRead = 64;
+const pollMs = { least: 25, most: 100 };
+const retryMs = 500;
+const entriesPerRead = 64;
 /** Follows the shards that somebody listens to, each once in this process, and hands out what is accepted, in order per survey. */
 export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
-  const past = createPast(stream, createEventReader({ ...deps, log }));
-  const tails = new Map<number, Tail>();
+  const history = createHistory(stream, createEventReader({ ...deps, log }));
+  const followedShards = new Map<number, FollowedShard>();
   let isStopped = false;
 
-  const follow = async (tail: Tail): Promise<void> => {
-    while (tail.topics.size > 0 && !isStopped) {
-      const rest = await step(tail).catch((error: unknown) => {
-        log.warn({ err: error, shard: tail.shard.index }, 'live streams could not read a shard');
-        return troubleMs;
+  const follow = async (followed: FollowedShard): Promise<void> => {
+    while (followed.topics.size > 0 && !isStopped) {
+      const rest = await readNext(followed).catch((error: unknown) => {
+        log.warn({ err: error, shard: followed.shard.index }, 'the live feed could not read a shard');
+        return retryMs;
       });
       if (rest > 0) await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, rest);
-        tail.wake = () => {
+        followed.wake = () => {
           clearTimeout(timer);
           resolve();
         };
       });
     }
-    tails.delete(tail.shard.index);
+    followedShards.delete(followed.shard.index);
   };
 
   /** Reads and hands out a little; gives how long to wait before the next time, in ms. */
-  const step = async (tail: Tail): Promise<number> => {
-    const isOwing = [...tail.topics.values()].some(({ owed }) => owed);
-    const [entries, stored] = await Promise.all([stream.read(tail.shard, tail.position, entriesRead), isOwing ? stream.acknowledged(tail.shard) : undefined]);
-    if (stored) noteStored(tail, stored);
+  const readNext = async (followed: FollowedShard): Promise<number> => {
+    const isAwaitingStorage = [...followed.topics.values()].some(({ unstoredUpTo }) => unstoredUpTo);
+    const [entries, stored] = await Promise.all([stream.read(followed.shard, followed.position, entriesPerRead), isAwaitingStorage ? stream.acknowledged(followed.shard) : undefined]);
+    if (stored) updateStored(followed, stored);
     const last = entries.at(-1);
-    if (!last) return restMs.least;
-    const before = tail.position;
+    if (!last) return pollMs.least;
+    const before = followed.position;
     // From here on whoever wants to join must have read this far by himself.
-    tail.position = behindEntry(last.id);
-    const batches = await gather(tail, entries).catch((error: unknown) => {
-      tail.position = before;
+    followed.position = endOfEntry(last.id);
+    const batches = await collectEvents(followed, entries).catch((error: unknown) => {
+      followed.position = before;
       throw error;
     });
     const startedAt = performance.now();
-    for (const [topic, events] of batches) await handOut(topic, events);
-    tail.handed = behindEntry(last.id);
-    return entries.length === entriesRead ? 0 : Math.min(restMs.most, Math.max(restMs.least, performance.now() - startedAt));
+    for (const [topic, events] of batches) await deliverEvents(topic, events);
+    followed.deliveredUpTo = endOfEntry(last.id);
+    return entries.length === entriesPerRead ? 0 : Math.min(pollMs.most, Math.max(pollMs.least, performance.now() - startedAt));
   };
 
-  const noteStored = (tail: Tail, stored: LivePosition): void => {
-    const isMore = !tail.stored || isBehind(stored, tail.stored);
-    tail.stored = stored;
-    for (const topic of tail.topics.values()) tellStored(topic, stored, isMore);
+  const updateStored = (followed: FollowedShard, stored: LivePosition): void => {
+    const isMore = !followed.storedUpTo || isAfter(stored, followed.storedUpTo);
+    followed.storedUpTo = stored;
+    for (const topic of followed.topics.values()) notifyStored(topic, stored, isMore);
   };
 
-  const gather = async (tail: Tail, entries: readonly StreamEntry[]): Promise<Map<Topic, LiveEvent[]>> => {
+  const collectEvents = async (followed: FollowedShard, entries: readonly StreamEntry[]): Promise<Map<Topic, LiveEvent[]>> => {
     const batches = new Map<Topic, LiveEvent[]>();
     for (const entry of entries)
       for (const surveyId of entry.surveyIds) {
-        const topic = tail.topics.get(surveyId);
+        const topic = followed.topics.get(surveyId);
         if (!topic) continue;
-        if (topic.touched.size > 0) topic.owed = tail.position;
-        if (topic.deliver.size === 0) continue;
+        if (topic.storedListeners.size > 0) topic.unstoredUpTo = followed.position;
+        if (topic.subscribers.size === 0) continue;
         const batch = batches.get(topic) ?? [];
-        batch.push(...(await past.eventsOf(surveyId, entry)));
+        batch.push(...(await history.eventsOf(surveyId, entry)));
         batches.set(topic, batch);
       }
     return batches;
@@ -95,71 +95,71 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
 
   return {
     /** Where a survey's stream stands: all before it has been accepted. */
-    async now(surveyId: string): Promise<LivePosition> {
+    async newestPosition(surveyId: string): Promise<LivePosition> {
       const shard = shards.of(surveyId);
-      return tails.get(shard.index)?.position ?? (await stream.span(shard)).newest;
+      return followedShards.get(shard.index)?.position ?? (await stream.bounds(shard)).newest;
     },
 
     /** Who has joined, and has set nothing aside, has had everything up to here. Undefined where nobody listens. */
-    handed: (surveyId: string): LivePosition | undefined => tails.get(shards.of(surveyId).index)?.handed,
+    deliveredUpTo: (surveyId: string): LivePosition | undefined => followedShards.get(shards.of(surveyId).index)?.deliveredUpTo,
 
-    read: (surveyId: string, after: LivePosition): Promise<Page> => past.read(shards.of(surveyId), surveyId, after),
+    read: (surveyId: string, after: LivePosition): Promise<HistoryPage> => history.read(shards.of(surveyId), surveyId, after),
 
     /** Joins the live stream behind `from`. False when it has gone past that already: then read on first. */
-    attach(surveyId: string, deliver: Deliver, from: LivePosition): boolean {
-      const tail = tailAt(surveyId, from);
-      if (isBehind(tail.position, from)) return false;
-      topicOf(tail, surveyId).deliver.add(deliver);
+    attach(surveyId: string, subscriber: EventSubscriber, from: LivePosition): boolean {
+      const followed = followShardOf(surveyId, from);
+      if (isAfter(followed.position, from)) return false;
+      topicOf(followed, surveyId).subscribers.add(subscriber);
       return true;
     },
-    detach(surveyId: string, deliver: Deliver): void {
-      leave(surveyId, (topic) => topic.deliver.delete(deliver));
+    detach(surveyId: string, subscriber: EventSubscriber): void {
+      leave(surveyId, (topic) => topic.subscribers.delete(subscriber));
     },
 
     /** Tells whenever something of the survey has come into ClickHouse, deletions too. Gives the way to end it. */
-    async watch(surveyId: string, touched: () => void): Promise<() => void> {
+    async onStored(surveyId: string, listener: () => void): Promise<() => void> {
       const shard = shards.of(surveyId);
-      const [{ newest }, stored] = await Promise.all([stream.span(shard), stream.acknowledged(shard)]);
-      const topic = topicOf(tailAt(surveyId, newest), surveyId);
-      topic.touched.add(touched);
+      const [{ newest }, stored] = await Promise.all([stream.bounds(shard), stream.acknowledged(shard)]);
+      const topic = topicOf(followShardOf(surveyId, newest), surveyId);
+      topic.storedListeners.add(listener);
       // What came before may be on its way there still.
-      if (isBehind(newest, stored) && !(topic.owed && isBehind(topic.owed, newest))) topic.owed = newest;
-      return () => leave(surveyId, (left) => left.touched.delete(touched));
+      if (isAfter(newest, stored) && !(topic.unstoredUpTo && isAfter(topic.unstoredUpTo, newest))) topic.unstoredUpTo = newest;
+      return () => leave(surveyId, (left) => left.storedListeners.delete(listener));
     },
 
-    wake: (shardIndex: number): void => tails.get(shardIndex)?.wake(),
+    wake: (shardIndex: number): void => followedShards.get(shardIndex)?.wake(),
     stop(): void {
       isStopped = true;
-      for (const tail of tails.values()) tail.wake();
+      for (const followed of followedShards.values()) followed.wake();
     },
   };
 
-  function tailAt(surveyId: string, from: LivePosition): Tail {
+  function followShardOf(surveyId: string, from: LivePosition): FollowedShard {
     const shard = shards.of(surveyId);
-    const known = tails.get(shard.index);
+    const known = followedShards.get(shard.index);
     if (known) return known;
-    const tail: Tail = { shard, position: from, handed: from, stored: undefined, topics: new Map(), wake: () => undefined };
-    tails.set(shard.index, tail);
+    const followed: FollowedShard = { shard, position: from, deliveredUpTo: from, storedUpTo: undefined, topics: new Map(), wake: () => undefined };
+    followedShards.set(shard.index, followed);
     // Starts after the caller has joined.
-    queueMicrotask(() => void follow(tail));
-    return tail;
+    queueMicrotask(() => void follow(followed));
+    return followed;
   }
 
-  function topicOf(tail: Tail, surveyId: string): Topic {
-    const known = tail.topics.get(surveyId);
+  function topicOf(followed: FollowedShard, surveyId: string): Topic {
+    const known = followed.topics.get(surveyId);
     if (known) return known;
     const topic = createTopic();
-    tail.topics.set(surveyId, topic);
+    followed.topics.set(surveyId, topic);
     return topic;
   }
 
   function leave(surveyId: string, remove: (topic: Topic) => void): void {
-    const topics = tails.get(shards.of(surveyId).index)?.topics;
+    const topics = followedShards.get(shards.of(surveyId).index)?.topics;
     const topic = topics?.get(surveyId);
     if (!topics || !topic) return;
     remove(topic);
-    if (topic.touched.size === 0) topic.owed = undefined;
-    if (topic.deliver.size === 0 && topic.touched.size === 0) topics.delete(surveyId);
+    if (topic.storedListeners.size === 0) topic.unstoredUpTo = undefined;
+    if (topic.subscribers.size === 0 && topic.storedListeners.size === 0) topics.delete(surveyId);
   }
 }
 

@@ -1,18 +1,18 @@
-import { isBehind, type LivePosition } from '../../domain/live-cursor.ts';
+import { isAfter, type LivePosition } from '../../domain/live-cursor.ts';
 import type { Log } from '../../log.ts';
-import type { LiveEvent } from './events.ts';
+import type { LiveEvent } from './event-reader.ts';
 import type { Feed } from './feed.ts';
-import type { Outlet } from './outlet.ts';
-import type { Page } from './past.ts';
+import type { ClientStream } from './client-stream.ts';
+import type { HistoryPage } from './history.ts';
 import { slices } from './topic.ts';
 
 export interface FollowerDeps {
   feed: Feed;
-  outlet: Outlet;
+  client: ClientStream;
   /** Told when a client that was too slow has room again: how many events were set aside. They follow. */
   lagged(surveyId: string, skipped: number): void;
   /** Told when the stream no longer reaches back to where the client was. */
-  missed(surveyId: string, gap: NonNullable<Page['gap']>): void;
+  missed(surveyId: string, gap: NonNullable<HistoryPage['gap']>): void;
   sent(count: number): void;
   log: Log;
 }
@@ -23,9 +23,9 @@ const retryMs = 500;
  * Brings one survey's responses to one client, from a position on: reads the past from the stream, joins the live feed where the two
  * meet, and falls back to reading when the client is too slow. Each event is sent once, in order.
  */
-export function createFollower({ feed, outlet, lagged, missed, sent, log }: FollowerDeps, surveyId: string, from: LivePosition) {
+export function createFollower({ feed, client, lagged, missed, sent, log }: FollowerDeps, surveyId: string, from: LivePosition) {
   let position = from;
-  let setAside = 0;
+  let skipped = 0;
   let isOver = false;
   let isJoined = false;
 
@@ -34,57 +34,57 @@ export function createFollower({ feed, outlet, lagged, missed, sent, log }: Foll
   const send = (events: readonly LiveEvent[]): void => {
     const last = events.at(-1);
     if (!last) return;
-    outlet.write(events);
+    client.write(events);
     sent(events.length);
     position = last.position;
   };
 
   const deliver = (events: readonly LiveEvent[]): void => {
     const [first] = events;
-    const fresh = first && isBehind(first.position, position) ? events : events.filter((event) => isBehind(event.position, position));
+    const fresh = first && isAfter(first.position, position) ? events : events.filter((event) => isAfter(event.position, position));
     if (fresh.length === 0) return;
-    if (setAside === 0 && !outlet.isCongested) return send(fresh);
-    if (setAside === 0) {
+    if (skipped === 0 && !client.isCongested) return send(fresh);
+    if (skipped === 0) {
       // All before it has been sent, however long ago the last event was.
       if (fresh[0]) position = { ...fresh[0].position, row: fresh[0].position.row - 1 };
-      void recover();
+      void resumeAfterLag();
     }
-    setAside += fresh.length;
+    skipped += fresh.length;
   };
 
   /** False when the client has no room for all of it: the rest is read again then, so that nothing is held for those who stall. */
-  const sendPage = ({ events, gap }: Page): boolean => {
+  const sendPage = ({ events, gap }: HistoryPage): boolean => {
     if (gap) missed(surveyId, gap);
     for (const slice of slices(events)) {
-      if (outlet.isCongested) return false;
+      if (client.isCongested) return false;
       send(slice);
     }
     return true;
   };
 
-  const recover = async (): Promise<void> => {
-    await outlet.room();
+  const resumeAfterLag = async (): Promise<void> => {
+    await client.whenWritable();
     feed.detach(surveyId, deliver);
     isJoined = false;
-    if (isOver || outlet.isOver) return;
-    lagged(surveyId, setAside);
-    setAside = 0;
+    if (isOver || client.isOver) return;
+    lagged(surveyId, skipped);
+    skipped = 0;
     await catchUp();
   };
 
   /** Reads until the feed can be joined without a gap. */
   const catchUp = async (): Promise<void> => {
-    while (!isOver && !outlet.isOver) {
-      await outlet.room();
+    while (!isOver && !client.isOver) {
+      await client.whenWritable();
       try {
         const page = await feed.read(surveyId, position);
-        if (isOver || outlet.isOver) return;
-        if (outlet.isCongested || !sendPage(page)) continue;
+        if (isOver || client.isOver) return;
+        if (client.isCongested || !sendPage(page)) continue;
         position = page.end;
         // Joined at once, before anything else can run: the feed hands on what comes behind.
         if (page.isLast && join()) return;
       } catch (error) {
-        log.warn({ err: error, surveyId }, 'missed responses could not be read yet');
+        log.warn({ err: error, surveyId }, 'reading missed responses failed; it is retried');
         await new Promise((resolve) => setTimeout(resolve, retryMs));
       }
     }
@@ -96,10 +96,10 @@ export function createFollower({ feed, outlet, lagged, missed, sent, log }: Foll
       if (!isNew || !join()) void catchUp();
     },
     /** Up to where the client has been sent everything, also what was none of this survey's; undefined while there is something that it must be sent first. */
-    reached(): LivePosition | undefined {
-      if (!isJoined || isOver || setAside > 0) return undefined;
-      const handed = feed.handed(surveyId);
-      return handed && isBehind(handed, position) ? handed : position;
+    deliveredPosition(): LivePosition | undefined {
+      if (!isJoined || isOver || skipped > 0) return undefined;
+      const deliveredUpTo = feed.deliveredUpTo(surveyId);
+      return deliveredUpTo && isAfter(deliveredUpTo, position) ? deliveredUpTo : position;
     },
     stop(): void {
       isOver = true;

@@ -6,7 +6,7 @@ export const liveLimits = {
   burst: 200,
   perSecond: 20,
   /** So many refused for their number, and the connection ends. */
-  refused: 500,
+  maxRefusedMessages: 500,
   /** Without any sign of life; uWS takes 0 or 8–960 and ends the process on anything else. */
   idleSeconds: 60,
   /** An event stream whose client takes nothing for so long is cut off. */

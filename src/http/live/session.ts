@@ -3,12 +3,12 @@ import type { Survey } from '../../domain/survey.ts';
 import { notFound, Problem, validationProblem, type ProblemCode } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
-import type { SurveyAccess } from '../dispatch.ts';
-import type { Principal } from '../principal.ts';
+import type { SurveyAccess } from '../routing/dispatch.ts';
+import type { Principal } from '../routing/principal.ts';
 import type { Feed } from './feed.ts';
 import { createFollower, type Follower } from './follower.ts';
 import { liveLimits } from './live-limits.ts';
-import { frameOf, type Frame, type Outlet } from './outlet.ts';
+import { createLiveMessage, type LiveMessage, type ClientStream } from './client-stream.ts';
 import type { AnalyticsPushes } from './analytics-pushes.ts';
 
 export type Channel = 'responses' | 'analytics' | 'status' | 'jobs';
@@ -18,12 +18,12 @@ export interface SessionDeps {
   feed: Feed;
   analytics: AnalyticsPushes;
   /** The frame that tells a survey's status. */
-  statusFrame(survey: Survey): Frame;
+  statusMessage(survey: Survey): LiveMessage;
   metrics: Pick<Metrics, 'liveSent' | 'liveLagged'>;
   log: Log;
 }
 
-export interface Wish {
+export interface SubscribeRequest {
   surveyId: string;
   channels: readonly Channel[];
   /** The cursor of the last event seen. */
@@ -37,14 +37,14 @@ interface Subscription {
 }
 
 /** What one client listens to, whatever carries it. */
-export function createSession(deps: SessionDeps, first: Principal, outlet: Outlet) {
-  let principal = first;
+export function createSession(deps: SessionDeps, initialPrincipal: Principal, client: ClientStream) {
+  let principal = initialPrincipal;
   const subscriptions = new Map<string, Subscription>();
 
-  const tell = (frame: Frame): void => outlet.write([frame]);
-  const tellProblem = (code: ProblemCode, message: string, surveyId?: string): void => tell(frameOf('error', { code, message, ...(surveyId !== undefined && { surveyId }) }));
+  const send = (liveMessage: LiveMessage): void => client.write([liveMessage]);
+  const sendProblem = (code: ProblemCode, message: string, surveyId?: string): void => send(createLiveMessage('error', { code, message, ...(surveyId !== undefined && { surveyId }) }));
 
-  const stop = (surveyId: string, subscription: Subscription, channels: readonly Channel[]): void => {
+  const endChannels = (surveyId: string, subscription: Subscription, channels: readonly Channel[]): void => {
     for (const channel of channels) subscription.channels.delete(channel);
     if (!subscription.channels.has('responses')) {
       subscription.follower?.stop();
@@ -57,19 +57,19 @@ export function createSession(deps: SessionDeps, first: Principal, outlet: Outle
     if (subscription.channels.size === 0) subscriptions.delete(surveyId);
   };
 
-  const drop = (surveyId: string): void => {
+  const endSubscription = (surveyId: string): void => {
     const subscription = subscriptions.get(surveyId);
-    if (subscription) stop(surveyId, subscription, [...subscription.channels]);
+    if (subscription) endChannels(surveyId, subscription, [...subscription.channels]);
   };
 
-  const readable = async (surveyId: string): Promise<Survey> => {
+  const readableSurvey = async (surveyId: string): Promise<Survey> => {
     const survey = await deps.access.find('surveyId', surveyId);
     if (!survey || !(await deps.access.rightOf(principal, survey))) throw notFound('survey');
     return survey;
   };
 
-  const positionOf = async (surveyId: string, after: string | undefined): Promise<LivePosition> => {
-    const now = await deps.feed.now(surveyId);
+  const startPosition = async (surveyId: string, after: string | undefined): Promise<LivePosition> => {
+    const now = await deps.feed.newestPosition(surveyId);
     const given = after === undefined ? now : decodeLiveCursor(after);
     if (!given) throw validationProblem([{ path: 'after', message: 'is not a cursor of this service' }]);
     return given;
@@ -78,12 +78,12 @@ export function createSession(deps: SessionDeps, first: Principal, outlet: Outle
   const startResponses = (surveyId: string, subscription: Subscription, { from, isNew }: { from: LivePosition; isNew: boolean }): void => {
     subscription.follower?.stop();
     const follower = createFollower({
-      feed: deps.feed, outlet, log: deps.log, sent: deps.metrics.liveSent,
+      feed: deps.feed, client, log: deps.log, sent: deps.metrics.liveSent,
       lagged: (id, skipped) => {
         deps.metrics.liveLagged(skipped);
-        tell(frameOf('lagged', { surveyId: id, skipped }));
+        send(createLiveMessage('lagged', { surveyId: id, skipped }));
       },
-      missed: (id, { fromMs, toMs }) => tell(frameOf('missed', { surveyId: id, from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() })),
+      missed: (id, { fromMs, toMs }) => send(createLiveMessage('missed', { surveyId: id, from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() })),
     }, surveyId, from);
     subscription.follower = follower;
     follower.start(isNew);
@@ -93,44 +93,44 @@ export function createSession(deps: SessionDeps, first: Principal, outlet: Outle
     get principal() {
       return principal;
     },
-    outlet, tell, tellProblem, drop,
+    client, send, sendProblem, endSubscription,
     surveyIds: (): IterableIterator<string> => subscriptions.keys(),
-    listensTo: (surveyId: string, channel: Channel): boolean => subscriptions.get(surveyId)?.channels.has(channel) ?? false,
+    hasChannel: (surveyId: string, channel: Channel): boolean => subscriptions.get(surveyId)?.channels.has(channel) ?? false,
     isSubscribed: (surveyId: string): boolean => subscriptions.has(surveyId),
     /** Where a client that listens to the responses of one survey goes on, if it has been sent all there is. */
-    reached(): string | undefined {
+    deliveredCursor(): string | undefined {
       const [only] = subscriptions.values();
-      const position = only?.follower?.reached();
+      const position = only?.follower?.deliveredPosition();
       return position && encodeLiveCursor(position);
     },
-    renew: (current: Principal): void => void (principal = current),
+    setPrincipal: (current: Principal): void => void (principal = current),
 
     /** Begins to listen, or listens to more of a survey. Throws a Problem when that may not be. */
-    async subscribe({ surveyId, channels, after }: Wish): Promise<void> {
+    async subscribe({ surveyId, channels, after }: SubscribeRequest): Promise<void> {
       if (!subscriptions.has(surveyId) && subscriptions.size >= liveLimits.subscriptions)
         throw new Problem('RATE_LIMITED', `A connection may listen to ${liveLimits.subscriptions} surveys`);
-      const survey = await readable(surveyId);
-      const from = await positionOf(surveyId, after);
-      if (outlet.isOver) return;
+      const survey = await readableSurvey(surveyId);
+      const from = await startPosition(surveyId, after);
+      if (client.isOver) return;
       const subscription = subscriptions.get(surveyId) ?? { channels: new Set(), follower: undefined, stopAnalytics: undefined };
       subscriptions.set(surveyId, subscription);
       for (const channel of channels) subscription.channels.add(channel);
       const cursor = encodeLiveCursor(from);
-      tell({ ...frameOf('subscribed', { surveyId, channels: [...subscription.channels], cursor }), cursor });
-      if (channels.includes('status')) tell(deps.statusFrame(survey));
-      if (channels.includes('analytics')) subscription.stopAnalytics ??= deps.analytics.join(surveyId, outlet);
+      send({ ...createLiveMessage('subscribed', { surveyId, channels: [...subscription.channels], cursor }), cursor });
+      if (channels.includes('status')) send(deps.statusMessage(survey));
+      if (channels.includes('analytics')) subscription.stopAnalytics ??= deps.analytics.subscribe(surveyId, client);
       if (channels.includes('responses') && (!subscription.follower || after !== undefined)) startResponses(surveyId, subscription, { from, isNew: after === undefined });
     },
 
     unsubscribe(surveyId: string, channels?: readonly Channel[]): void {
       const subscription = subscriptions.get(surveyId);
-      if (subscription) stop(surveyId, subscription, channels ?? [...subscription.channels]);
-      tell(frameOf('unsubscribed', { surveyId }));
+      if (subscription) endChannels(surveyId, subscription, channels ?? [...subscription.channels]);
+      send(createLiveMessage('unsubscribed', { surveyId }));
     },
 
     /** The connection is over. */
     close(): void {
-      for (const surveyId of [...subscriptions.keys()]) drop(surveyId);
+      for (const surveyId of [...subscriptions.keys()]) endSubscription(surveyId);
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ProblemCode } from '../../errors.ts';
-import type { Route } from '../route.ts';
+import type { Route } from '../routing/route.ts';
 
 /** A success that a route may give beside the declared one. */
 export interface OtherReply {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { Route } from '../route.ts';
-import { emit, type JsonSchema } from './schema-book.ts';
-import { ids } from './story.ts';
+import type { Route } from '../routing/route.ts';
+import { toJsonSchema, type JsonSchema } from './schema-components.ts';
+import { exampleIds } from './example-survey.ts';
 
 export interface Parameter {
   name: string;
@@ -19,19 +19,19 @@ export function parametersOf(route: Route): Parameter[] {
 
 function pathParameters(path: string): Parameter[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
-    const [description, example] = pathTexts[`${path} ${name}`] ?? pathTexts[name === 'id' ? `${path.slice(0, path.indexOf('/{'))}/{id}` : name] ?? ['', undefined];
+    const [description, example] = pathParameterDescriptions[`${path} ${name}`] ?? pathParameterDescriptions[name === 'id' ? `${path.slice(0, path.indexOf('/{'))}/{id}` : name] ?? ['', undefined];
     return { name, in: 'path', required: true, description, ...(example !== undefined && { example }), schema: name === 'id' || name.endsWith('Id') ? { type: 'string', format: 'uuid' } : { type: 'string' } };
   });
 }
 
-const ofSurvey = ['The survey', ids.survey] as const;
+const ofSurvey = ['The survey', exampleIds.survey] as const;
 
 /** What parameters of paths name, and an example of each that is not made up by the service for one occasion. */
-const pathTexts: Readonly<Record<string, readonly [description: string, example?: string]>> = {
+const pathParameterDescriptions: Readonly<Record<string, readonly [description: string, example?: string]>> = {
   '/surveys/{id}': ofSurvey, '/public/surveys/{id}': ofSurvey, '/ai/surveys/{id}': ofSurvey, surveyId: ofSurvey,
-  '/users/{id}': ['The user', ids.owner], userId: ['The user', ids.owner], '/api-keys/{id}': ['The key, by the `id` that lists give'], '/webhooks/{id}': ['The webhook', ids.webhook],
+  '/users/{id}': ['The user', exampleIds.owner], userId: ['The user', exampleIds.owner], '/api-keys/{id}': ['The key, by the `id` that lists give'], '/webhooks/{id}': ['The webhook', exampleIds.webhook],
   '/ai/conversations/{id}': ['The conversation, by the `conversationId` of its beginning'],
-  questionId: ['The question', ids.heard], '/analytics/surveys/{surveyId}/questions/{questionId} questionId': ['The question', ids.again], responseId: ['The response: the `responseId` of the submission', ids.response], exportId: ['The export', ids.file],
+  questionId: ['The question', exampleIds.heard], '/analytics/surveys/{surveyId}/questions/{questionId} questionId': ['The question', exampleIds.again], responseId: ['The response: the `responseId` of the submission', exampleIds.response], exportId: ['The export', exampleIds.file],
   uploadId: ['The file: the `uploadId` that sending it gave'], deliveryId: ['The delivery, by the `id` that lists give'], jobId: ['The job: the `jobId` of the reply 202'], reportId: ['The report'], suggestionId: ['The suggestion, by its `id`'],
   language: ['A language that there are translations into: en, es, fr, de, it, pt, nl, pl, ru, zh-Hans, zh-Hant, ja, ko, ar or he', 'de'],
   provider: ['`openai`, `anthropic`, `gemini` or `azure`', 'openai'], respondent: ['The `respondent` of the submissions, percent-encoded', 'guest-17'],
@@ -42,11 +42,11 @@ const pathTexts: Readonly<Record<string, readonly [description: string, example?
  * it means. Numbers and flags are shown by their meaning.
  */
 function queryParameters(schema: z.ZodType): Parameter[] {
-  const written = propertiesOf(emit(schema, 'input').root);
-  const meant = propertiesOf(emit(schema, 'output').root);
-  const { required } = emit(schema, 'input').root;
-  return Object.entries(written).map(([name, property]): Parameter => {
-    const { description, ...shown } = plainest(property, meant[name] ?? {});
+  const inputSchema = propertiesOf(toJsonSchema(schema, 'input').root);
+  const outputSchema = propertiesOf(toJsonSchema(schema, 'output').root);
+  const { required } = toJsonSchema(schema, 'input').root;
+  return Object.entries(inputSchema).map(([name, property]): Parameter => {
+    const { description, ...shown } = simplified(property, outputSchema[name] ?? {});
     return {
       name, in: 'query', ...(typeof description === 'string' && { description }),
       ...(Array.isArray(required) && required.includes(name) && { required: true }), schema: shown,
@@ -56,12 +56,12 @@ function queryParameters(schema: z.ZodType): Parameter[] {
 
 const propertiesOf = (schema: JsonSchema) => (schema['properties'] ?? {}) as Record<string, JsonSchema>;
 
-function plainest(written: JsonSchema, meant: JsonSchema): JsonSchema {
-  const kept = { ...(written['description'] !== undefined && { description: written['description'] }), ...(written['default'] !== undefined && { default: written['default'] }) };
-  if (meant['type'] === 'number' || meant['type'] === 'integer') return { ...meant, ...kept, type: isWhole(written) ? 'integer' : meant['type'] };
-  if (String(written['enum']) === 'true,false') return { type: 'boolean', ...kept };
-  const list = Array.isArray(written['anyOf']) ? (written['anyOf'] as JsonSchema[]).find(({ type }) => type === 'array') : undefined;
-  return list ? { ...list, ...kept } : written;
+function simplified(inputSchema: JsonSchema, outputSchema: JsonSchema): JsonSchema {
+  const kept = { ...(inputSchema['description'] !== undefined && { description: inputSchema['description'] }), ...(inputSchema['default'] !== undefined && { default: inputSchema['default'] }) };
+  if (outputSchema['type'] === 'number' || outputSchema['type'] === 'integer') return { ...outputSchema, ...kept, type: isWhole(inputSchema) ? 'integer' : outputSchema['type'] };
+  if (String(inputSchema['enum']) === 'true,false') return { type: 'boolean', ...kept };
+  const list = Array.isArray(inputSchema['anyOf']) ? (inputSchema['anyOf'] as JsonSchema[]).find(({ type }) => type === 'array') : undefined;
+  return list ? { ...list, ...kept } : inputSchema;
 }
 
 const isWhole = ({ pattern }: JsonSchema): boolean => typeof pattern === 'string' && pattern.startsWith('^\\d');

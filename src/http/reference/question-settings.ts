@@ -1,15 +1,15 @@
-import { changedSettings, newSettings } from '../../domain/question-definition.ts';
+import { changedSettings, newSettings } from '../../domain/questions/question-definition.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { questionTypeNames } from '../../domain/questions/type-names.ts';
 import { questionSettingsSchema } from '../schemas/questions.ts';
-import { emit, shownAs, type JsonSchema } from './schema-book.ts';
+import { toJsonSchema, schemaOverrides, type JsonSchema } from './schema-components.ts';
 
 /** Adds to the settings of a question what the types say of theirs: every setting by its name, with the types that have it. */
 export function describeSettings(): void {
-  const properties = settingProperties();
-  shownAs.add(newSettings, { properties: { ...properties, rows: rowsOf(['text'], 'Stored value; default: a slug of the text') } });
-  shownAs.add(changedSettings, { properties: { ...Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, orNull(schema)])), rows: rowsOf(['text'], 'Stored value') } });
-  shownAs.add(questionSettingsSchema, { properties: { ...properties, rows: rowsOf(['id', 'text'], 'Stored value; not shown to respondents') } });
+  const settings = settingProperties();
+  schemaOverrides.add(newSettings, { properties: { ...settings, rows: rowsOf(['text'], 'Stored value; default: a slug of the text') } });
+  schemaOverrides.add(changedSettings, { properties: { ...Object.fromEntries(Object.entries(settings).map(([name, schema]) => [name, orNull(schema)])), rows: rowsOf(['text'], 'Stored value') } });
+  schemaOverrides.add(questionSettingsSchema, { properties: { ...settings, rows: rowsOf(['id', 'text'], 'Stored value; not shown to respondents') } });
 }
 
 function rowsOf(required: readonly string[], value: string): JsonSchema {
@@ -25,14 +25,14 @@ function orNull({ description, ...schema }: JsonSchema): JsonSchema {
 function settingProperties(): Record<string, JsonSchema> {
   const found = new Map<string, { forms: Map<string, JsonSchema>; types: string[] }>();
   for (const type of questionTypeNames)
-    for (const [name, { default: byDefault, ...form }] of Object.entries((emit(registry[type].settings, 'input').root['properties'] ?? {}) as Record<string, JsonSchema>)) {
+    for (const [name, { default: defaultValue, ...form }] of Object.entries((toJsonSchema(registry[type].settings, 'input').root['properties'] ?? {}) as Record<string, JsonSchema>)) {
       const { forms, types } = found.get(name) ?? { forms: new Map<string, JsonSchema>(), types: [] };
-      found.set(name, { forms: forms.set(JSON.stringify(form), form), types: [...types, byDefault === undefined ? type : `${type} (${JSON.stringify(byDefault)})`] });
+      found.set(name, { forms: forms.set(JSON.stringify(form), form), types: [...types, defaultValue === undefined ? type : `${type} (${JSON.stringify(defaultValue)})`] });
     }
-  return Object.fromEntries([...found].map(([name, { forms, types }]) => [name, described([...forms.values()], types.join(', '))]));
+  return Object.fromEntries([...found].map(([name, { forms, types }]) => [name, describeForms([...forms.values()], types.join(', '))]));
 }
 
-function described(forms: readonly JsonSchema[], types: string): JsonSchema {
+function describeForms(forms: readonly JsonSchema[], types: string): JsonSchema {
   const only = forms.length === 1 ? forms[0] : undefined;
   if (!only) return { description: types, anyOf: forms };
   const { description, ...form } = only;

@@ -1,5 +1,5 @@
 import { problemTable, type ProblemCode } from '../../errors.ts';
-import type { Route } from '../route.ts';
+import type { Route } from '../routing/route.ts';
 import type { DescribedRoute } from './described-route.ts';
 
 const aiCodes: readonly ProblemCode[] = ['AI_DISABLED', 'AI_NOT_CONFIGURED', 'AI_KEY_INVALID', 'AI_RATE_LIMITED', 'AI_MODEL_UNAVAILABLE', 'AI_PROVIDER_ERROR'];

@@ -1,22 +1,22 @@
 import { problemTable, type ProblemCode } from '../../errors.ts';
 import { acceptedJobSchema } from '../schemas/ai.ts';
 import { paginationSchema } from '../schemas/common.ts';
-import type { Route } from '../route.ts';
-import { eventsType } from '../told.ts';
+import type { Route } from '../routing/route.ts';
+import { eventStreamMediaType } from '../routing/streamed-reply.ts';
 import type { DescribedRoute, OtherReply } from './described-route.ts';
 import { refusalsOf } from './refusals.ts';
 import { replyExamples } from './reply-examples.ts';
-import type { JsonSchema, SchemaBook } from './schema-book.ts';
+import type { JsonSchema, SchemaComponents } from './schema-components.ts';
 
-const whole: JsonSchema = { type: 'integer', minimum: 0 };
+const nonNegativeInteger: JsonSchema = { type: 'integer', minimum: 0 };
 
 /** The headers that replies carry, as components. */
 export const headers: Readonly<Record<string, { description: string; schema: JsonSchema }>> = {
   'X-Request-Id': { description: 'Names this call in the service’s logs; the one that was sent, if it has 1 to 64 letters, digits, dots, hyphens and underscores', schema: { type: 'string' } },
-  'X-RateLimit-Limit': { description: 'Calls a minute', schema: whole },
-  'X-RateLimit-Remaining': { description: 'Calls left in this window', schema: whole },
-  'X-RateLimit-Reset': { description: 'Unix seconds at which the window ends', schema: whole },
-  'Retry-After': { description: 'Seconds to wait', schema: whole },
+  'X-RateLimit-Limit': { description: 'Calls a minute', schema: nonNegativeInteger },
+  'X-RateLimit-Remaining': { description: 'Calls left in this window', schema: nonNegativeInteger },
+  'X-RateLimit-Reset': { description: 'Unix seconds at which the window ends', schema: nonNegativeInteger },
+  'Retry-After': { description: 'Seconds to wait', schema: nonNegativeInteger },
   'Content-Disposition': { description: 'An attachment, with its name in ASCII and in UTF-8', schema: { type: 'string' } },
   ETag: { description: 'The same as long as the bytes are', schema: { type: 'string' } },
   'Accept-Ranges': { description: 'One range of bytes may be asked for', schema: { const: 'bytes' } },
@@ -28,27 +28,27 @@ export function headersOf(names: readonly string[]) {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-export const standingHeaderNames = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
+export const rateLimitHeaderNames = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 
 /** All replies of a route by status; refusals are named components that `problems` collects. */
-export function repliesOf(route: DescribedRoute, book: SchemaBook, problems: Map<string, JsonSchema>): Record<string, JsonSchema> {
-  const standing = route.limit === 'none' ? [] : standingHeaderNames;
-  const names = ['X-Request-Id', ...standing, ...(route.limit === 'submit' ? ['Idempotent-Replayed'] : [])];
+export function repliesOf(route: DescribedRoute, components: SchemaComponents, problems: Map<string, JsonSchema>): Record<string, JsonSchema> {
+  const rateLimitNames = route.limit === 'none' ? [] : rateLimitHeaderNames;
+  const names = ['X-Request-Id', ...rateLimitNames, ...(route.limit === 'submit' ? ['Idempotent-Replayed'] : [])];
   const replies: Record<string, JsonSchema> = {};
-  const add = ({ status, description, headers: own = [] }: OtherReply, content?: JsonSchema) => {
+  const add = ({ status, description, headers: extraHeaders = [] }: OtherReply, content?: JsonSchema) => {
     const known = replies[String(status)];
     if (known && content) replies[String(status)] = { ...known, content: { ...(known['content'] as JsonSchema), ...content } };
-    else replies[String(status)] = { description, headers: headersOf([...names, ...own]), ...(content && { content }) };
+    else replies[String(status)] = { description, headers: headersOf([...names, ...extraHeaders]), ...(content && { content }) };
   };
-  add({ status: route.replyStatus, description: descriptions[route.replyStatus] ?? 'Done', ...(isFile(route) && { headers: fileHeaders }) }, contentOf(route, book));
-  for (const reply of otherRepliesOf(route)) add(reply, reply.isEmpty ? undefined : reply.data ? json(envelope(book.reply(reply.data))) : plain(reply.mediaType));
+  add({ status: route.replyStatus, description: descriptions[route.replyStatus] ?? 'Done', ...(isFile(route) && { headers: fileHeaders }) }, contentOf(route, components));
+  for (const reply of otherRepliesOf(route)) add(reply, reply.isEmpty ? undefined : reply.data ? json(envelope(components.reply(reply.data))) : contentWithoutEnvelope(reply.mediaType));
   Object.assign(replies, refusalReplies(refusalsOf(route), problems));
   return replies;
 }
 
 /** References to the components that say what those codes look like, by status. */
 export function refusalReplies(codes: readonly ProblemCode[], problems: Map<string, JsonSchema>): Record<string, JsonSchema> {
-  return Object.fromEntries([...byStatus(codes)].map(([status, all]) => [status, { $ref: `#/components/responses/${keepProblem(problems, all)}` }]));
+  return Object.fromEntries([...byStatus(codes)].map(([status, all]) => [status, { $ref: `#/components/responses/${addProblemResponse(problems, all)}` }]));
 }
 
 const descriptions: Readonly<Record<number, string>> = { 200: 'Done', 201: 'Created', 202: 'Accepted; the work goes on behind the reply' };
@@ -56,21 +56,21 @@ const descriptions: Readonly<Record<number, string>> = { 200: 'Done', 201: 'Crea
 const isFile = ({ replyMediaType }: Route): boolean => replyMediaType === 'application/octet-stream';
 const fileHeaders = ['Content-Disposition', 'ETag', 'Accept-Ranges'];
 
-const toldReply: OtherReply = { status: 200, description: 'Told while it is written', mediaType: eventsType };
+const streamedReply: OtherReply = { status: 200, description: 'Told while it is written', mediaType: eventStreamMediaType };
 
 /** What else a route may answer: files are sent in ranges too, or not again; work by an AI provider replies 202 when it takes longer than 20 seconds. */
 export function otherRepliesOf(route: DescribedRoute): readonly OtherReply[] {
-  const { tag, method, access, path, isTold = false, otherReplies: own = [] } = route;
-  const otherReplies = isTold ? [...own, toldReply] : own;
+  const { tag, method, access, path, isStreamed = false, otherReplies: own = [] } = route;
+  const otherReplies = isStreamed ? [...own, streamedReply] : own;
   const mayTakeLong = tag === 'AI' && method === 'POST' && access.kind !== 'admin' && !/\/(accept|reject|undo|save)$/.test(path);
-  if (isFile(route)) return [...otherReplies, ...partsOf(route)];
+  if (isFile(route)) return [...otherReplies, ...rangeRepliesOf(route)];
   return mayTakeLong ? [...otherReplies, { status: 202, description: 'Goes on behind the reply', data: acceptedJobSchema }] : otherReplies;
 }
 
 const mediaTypesOf = ({ mediaTypes, replyMediaType = 'application/octet-stream' }: DescribedRoute): readonly string[] => mediaTypes ?? [replyMediaType];
 
 /** Files beyond their whole: RFC 9110, sections 13 and 14. */
-function partsOf(route: DescribedRoute): OtherReply[] {
+function rangeRepliesOf(route: DescribedRoute): OtherReply[] {
   const ranges = mediaTypesOf(route).map((mediaType): OtherReply => ({ status: 206, description: 'The range of bytes that was asked for', mediaType, headers: [...fileHeaders, 'Content-Range'] }));
   return [
     ...ranges,
@@ -89,16 +89,16 @@ function envelope(data: JsonSchema, pagination?: JsonSchema, isAlwaysPaged = fal
   };
 }
 
-function contentOf(route: DescribedRoute, book: SchemaBook): JsonSchema {
+function contentOf(route: DescribedRoute, components: SchemaComponents): JsonSchema {
   if (route.reply) {
     const data = replyExamples[`${route.method} ${route.path}`];
-    const { 'application/json': shown } = json(envelope(book.reply(route.reply), route.isPaged ? book.reply(paginationSchema) : undefined, route.isPaged === true));
+    const { 'application/json': shown } = json(envelope(components.reply(route.reply), route.isPaged ? components.reply(paginationSchema) : undefined, route.isPaged === true));
     return { 'application/json': { ...shown, ...(data !== undefined && { example: { success: true, data } }) } };
   }
-  return Object.assign({}, ...mediaTypesOf(route).map(plain));
+  return Object.assign({}, ...mediaTypesOf(route).map(contentWithoutEnvelope));
 }
 
-function plain(mediaType = 'application/octet-stream'): JsonSchema {
+function contentWithoutEnvelope(mediaType = 'application/octet-stream'): JsonSchema {
   return { [mediaType]: mediaType.startsWith('text/') ? { schema: { type: 'string' } } : {} };
 }
 
@@ -111,7 +111,7 @@ function byStatus(codes: readonly ProblemCode[]): Map<string, ProblemCode[]> {
   return grouped;
 }
 
-function keepProblem(problems: Map<string, JsonSchema>, codes: readonly ProblemCode[]): string {
+function addProblemResponse(problems: Map<string, JsonSchema>, codes: readonly ProblemCode[]): string {
   const name = codes.join('.');
   const status = problemTable[codes[0] ?? 'INTERNAL_ERROR'].status;
   const isWaiting = status === 429 || status === 503;

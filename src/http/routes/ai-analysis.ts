@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { analysisTypes, topicOf, type AnalysisType } from '../../ai/analyses.ts';
-import type { Providers } from '../../ai/providers.ts';
-import { readResult } from '../../ai/results.ts';
-import { surveyWorkOf } from '../../ai/survey-work.ts';
+import { analysisTypes, topicOf, type AnalysisType } from '../../ai/tasks/analyse-answers.ts';
+import type { Providers } from '../../ai/providers/providers.ts';
+import { readResult } from '../../ai/analysis-results.ts';
+import { surveyJobKindOf } from '../../ai/survey-jobs.ts';
 import { Problem, notFound } from '../../errors.ts';
-import { isOfSurvey, type AiJob, type AiStore, type SurveyJob } from '../../stores/postgres/ai.ts';
+import { isOfSurvey, type AiJob, type AiStore, type SurveyJob } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { JobSender } from '../../pipelines/queues.ts';
-import { answered } from '../ai-waiting.ts';
-import type { SurveyAccess } from '../dispatch.ts';
-import type { Principal } from '../principal.ts';
-import { pageFields } from '../query.ts';
-import { concerning, ok, route, type Outcome, type Route } from '../route.ts';
+import { replyWithJobResult } from '../routing/ai-job-reply.ts';
+import type { SurveyAccess } from '../routing/dispatch.ts';
+import type { Principal } from '../routing/principal.ts';
+import { pageFields } from '../schemas/query-fields.ts';
+import { aboutSurvey, ok, route, type Outcome, type Route } from '../routing/route.ts';
 import { presentGenerated } from './ai-generation.ts';
 import { acceptedJobSchema, analysisSchema, jobSchema, providerSchema } from '../schemas/ai.ts';
 
@@ -45,26 +45,26 @@ function analyseRoute(deps: AiAnalysisRoutesDeps): Route {
       const provider = await deps.providers.pick(name);
       const topic = topicOf(analysisType, { provider: provider.name, model: provider.models.low, isAnonymous: deps.isAnonymising });
       const request = { analysisType, provider: provider.name };
-      return answered(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, topic, request }, (job) => finished(deps.store, { ...job, surveyId: survey.id }, paging));
+      return replyWithJobResult(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, topic, request }, (job) => analysisReply(deps.store, { ...job, surveyId: survey.id }, paging));
     },
   });
 }
 
-async function finished(store: AiStore, job: SurveyJob, { page, limit }: { page: number; limit: number }): Promise<Outcome> {
+async function analysisReply(store: AiStore, job: SurveyJob, { page, limit }: { page: number; limit: number }): Promise<Outcome> {
   const { data, total } = await resultOfAnalysis(store, job, { page, limit });
-  return typeOf(job) === 'sentiment' ? { kind: 'json', status: 200, data, pagination: { page, limit, total } } : ok(data);
+  return analysisTypeOf(job) === 'sentiment' ? { kind: 'json', status: 200, data, pagination: { page, limit, total } } : ok(data);
 }
 
 const resultOfAnalysis = ({ results, lastResult }: AiStore, job: SurveyJob, paging: { page: number; limit: number }) =>
-  readResult({ ...results, lastResult }, { surveyId: job.surveyId, topic: job.topic, type: typeOf(job), ...paging });
+  readResult({ ...results, lastResult }, { surveyId: job.surveyId, topic: job.topic, type: analysisTypeOf(job), ...paging });
 
-const typeOf = ({ request }: AiJob): AnalysisType => analysisTypes.find((type) => type === request['analysisType']) ?? 'sentiment';
+const analysisTypeOf = ({ request }: AiJob): AnalysisType => analysisTypes.find((type) => type === request['analysisType']) ?? 'sentiment';
 
 function jobRoute(deps: AiAnalysisRoutesDeps): Route {
   return route({
     method: 'GET', path: '/ai/jobs/{jobId}', tag: 'AI', summary: 'Ask how far the work is', access: { kind: 'user' }, limit: 'api', query, reply: jobSchema, replyStatus: 200,
     handle: async ({ params, query: paging, principal }) => {
-      const { job } = await permitted(deps, params['jobId'] ?? '', principal);
+      const { job } = await permittedJob(deps, params['jobId'] ?? '', principal);
       return ok(present(job, job.status === 'COMPLETED' ? await resultOf(deps, job, paging) : null));
     },
   });
@@ -75,32 +75,32 @@ function cancelRoute(deps: AiAnalysisRoutesDeps): Route {
     method: 'DELETE', path: '/ai/jobs/{jobId}', tag: 'AI', summary: 'Cancel work', description: 'What is over stays as it is. Findings up to here are kept.', access: { kind: 'user' }, limit: 'api',
     reply: jobSchema, replyStatus: 200,
     handle: async ({ params, principal }) => {
-      const { job, mayCancel } = await permitted(deps, params['jobId'] ?? '', principal);
+      const { job, mayCancel } = await permittedJob(deps, params['jobId'] ?? '', principal);
       if (!mayCancel) throw new Problem('FORBIDDEN');
       await deps.store.cancel(job.id);
       const after = await deps.store.find(job.id);
       if (!after) throw notFound('job');
-      return concerning(job.surveyId, ok(present(after, null)));
+      return aboutSurvey(job.surveyId, ok(present(after, null)));
     },
   });
 }
 
 async function resultOf(deps: AiAnalysisRoutesDeps, job: AiJob, paging: { page: number; limit: number }): Promise<unknown> {
   if (!isOfSurvey(job)) return presentGenerated(deps, job.id);
-  if (surveyWorkOf(job)) return deps.store.resultOf(job.id);
+  if (surveyJobKindOf(job)) return deps.store.resultOf(job.id);
   return (await resultOfAnalysis(deps.store, job, paging)).data;
 }
 
 /** A job may be looked at by who may read its survey, and cancelled by who asked for it or may edit the survey; without a survey it is its owner's. */
-async function permitted({ store, access }: AiAnalysisRoutesDeps, jobId: string, principal: Principal): Promise<{ job: AiJob; mayCancel: boolean }> {
+async function permittedJob({ store, access }: AiAnalysisRoutesDeps, jobId: string, principal: Principal): Promise<{ job: AiJob; mayCancel: boolean }> {
   const job = await store.find(jobId);
   // A key that may only read ends nothing, whoever it acts for.
-  const mayEnd = principal.role !== 'VIEWER';
-  if (job && !isOfSurvey(job) && job.ownerId === principal.userId) return { job, mayCancel: mayEnd };
+  const isWriter = principal.role !== 'VIEWER';
+  if (job && !isOfSurvey(job) && job.ownerId === principal.userId) return { job, mayCancel: isWriter };
   const survey = job && isOfSurvey(job) && (await access.find('id', job.surveyId));
   const right = survey && (await access.rightOf(principal, survey));
   if (!job || !right) throw notFound('job');
-  return { job, mayCancel: mayEnd && (job.ownerId === principal.userId || right !== 'read') };
+  return { job, mayCancel: isWriter && (job.ownerId === principal.userId || right !== 'read') };
 }
 
 function present({ id, status, progress, error }: AiJob, result: unknown) {

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Providers } from '../../ai/providers.ts';
-import { readGenerated } from '../../ai/generate-survey.ts';
+import type { Providers } from '../../ai/providers/providers.ts';
+import { readGenerated } from '../../ai/tasks/generate-survey.ts';
 import { notFound } from '../../errors.ts';
-import type { AiStore } from '../../stores/postgres/ai.ts';
+import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { answered, type AiWaitingDeps } from '../ai-waiting.ts';
-import { presentSurveyWithQuestions } from '../present.ts';
-import { ok, route, type Route } from '../route.ts';
+import { replyWithJobResult, type AiJobReplyDeps } from '../routing/ai-job-reply.ts';
+import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
+import { ok, route, type Route } from '../routing/route.ts';
 import { acceptedJobSchema, generatedSurveySchema, providerSchema } from '../schemas/ai.ts';
 
-export interface AiGenerationRoutesDeps extends AiWaitingDeps {
-  store: Pick<AiStore, 'join' | 'find' | 'resultOf'>;
+export interface AiGenerationRoutesDeps extends AiJobReplyDeps {
+  store: Pick<AiStore, 'findOrCreate' | 'find' | 'resultOf'>;
   providers: Providers;
   surveys: Pick<SurveyStore, 'load'>;
   now(): number;
@@ -37,7 +37,7 @@ export function aiGenerationRoutes(deps: AiGenerationRoutesDeps): Route[] {
         const provider = await deps.providers.pick(name);
         const request = { prompt, questionCount: String(questionCount), provider: provider.name, save: String(save) };
         const topic = `generate/${createHash('sha256').update(JSON.stringify([request, provider.models.high])).digest('base64url')}`;
-        return answered(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: null, topic, request }, async (job) => ok(await presentGenerated(deps, job.id)));
+        return replyWithJobResult(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: null, topic, request }, async (job) => ok(await presentGenerated(deps, job.id)));
       },
     }),
   ];

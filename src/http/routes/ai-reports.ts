@@ -1,19 +1,19 @@
 import { z } from 'zod';
-import type { Providers } from '../../ai/providers.ts';
-import type { DrawReport, ReportContent } from '../../ai/report.ts';
-import { surveyWorkJob } from '../../ai/survey-work.ts';
+import type { Providers } from '../../ai/providers/providers.ts';
+import type { DrawReport, ReportContent } from '../../ai/tasks/report.ts';
+import { describeSurveyJob } from '../../ai/survey-jobs.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { Problem, conflict, notFound } from '../../errors.ts';
-import type { TotalsStore } from '../../stores/clickhouse/totals.ts';
-import type { ReportStore, StoredReport } from '../../stores/postgres/ai-reports.ts';
+import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
+import type { ReportStore, StoredReport } from '../../stores/postgres/ai/reports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { answered, type AiWaitingDeps } from '../ai-waiting.ts';
-import { attachment } from '../file-reply.ts';
+import { replyWithJobResult, type AiJobReplyDeps } from '../routing/ai-job-reply.ts';
+import { contentDisposition } from '../server/file-reply.ts';
 import type { DescribedRoute, OtherReply } from '../reference/described-route.ts';
-import { ok, route, type Outcome } from '../route.ts';
+import { ok, route, type Outcome } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, reportSchema } from '../schemas/ai.ts';
 
-export interface AiReportRoutesDeps extends AiWaitingDeps {
+export interface AiReportRoutesDeps extends AiJobReplyDeps {
   providers: Providers;
   surveys: Pick<SurveyStore, 'load'>;
   totals: Pick<TotalsStore, 'countSurvey'>;
@@ -25,7 +25,7 @@ export interface AiReportRoutesDeps extends AiWaitingDeps {
 const query = z.strictObject({ format: z.enum(['json', 'pdf']).default('json').describe('`pdf`: the report as a file, with a chart and a table of each question that it speaks of') });
 
 export function aiReportRoutes(deps: AiReportRoutesDeps): DescribedRoute[] {
-  const asPdf: OtherReply = { status: 200, description: 'Done', mediaType: 'application/pdf' };
+  const pdfReply: OtherReply = { status: 200, description: 'Done', mediaType: 'application/pdf' };
   const routes = [
     route({
       method: 'POST', path: '/ai/surveys/{id}/report', tag: 'AI', summary: 'Write a report on the responses',
@@ -40,39 +40,39 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): DescribedRoute[] {
         const survey = await loadSurvey(deps, head.id);
         const { name: provider, models } = await deps.providers.pick(body.provider);
         if ((await deps.totals.countSurvey({ surveyId: survey.id, plans: [] })).total === 0) throw conflict('NO_RESPONSES', 'The survey has no responses to report on');
-        const job = surveyWorkJob({ work: 'report', version: null, model: models.high, request: { hasRecommendations: String(body.includeRecommendations), provider } });
-        return answered(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, ...job }, async ({ id }) => reply(deps, { stored: await find(deps, survey.id, id), survey, format }));
+        const job = describeSurveyJob({ work: 'report', version: null, model: models.high, request: { hasRecommendations: String(body.includeRecommendations), provider } });
+        return replyWithJobResult(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, ...job }, async ({ id }) => reportReply(deps, { stored: await find(deps, survey.id, id), survey, format }));
       },
     }),
     route({
       method: 'GET', path: '/ai/surveys/{id}/reports/{reportId}', tag: 'AI', summary: 'Read a report again', description: 'As it was written, with the figures of that time; as JSON or, with `format=pdf`, as an `application/pdf` file. For a year.',
       access: { kind: 'survey', right: 'read', by: 'id' }, limit: 'api', query, reply: reportSchema, replyStatus: 200,
       async handle({ params, query: { format }, survey: { id: surveyId } }) {
-        return reply(deps, { stored: await find(deps, surveyId, params['reportId'] ?? ''), survey: await loadSurvey(deps, surveyId), format });
+        return reportReply(deps, { stored: await find(deps, surveyId, params['reportId'] ?? ''), survey: await loadSurvey(deps, surveyId), format });
       },
     }),
   ];
-  return routes.map((one) => ({ ...one, otherReplies: [asPdf] }));
+  return routes.map((one) => ({ ...one, otherReplies: [pdfReply] }));
 }
 
-interface ReplyParts {
+interface ReportReplyOptions {
   stored: StoredReport;
   survey: SurveyWithQuestions;
   format: 'json' | 'pdf';
 }
 
-async function reply({ draw }: AiReportRoutesDeps, { stored: { id, content, createdAt }, survey, format }: ReplyParts): Promise<Outcome> {
+async function reportReply({ draw }: AiReportRoutesDeps, { stored: { id, content, createdAt }, survey, format }: ReportReplyOptions): Promise<Outcome> {
   // What this service has put in; a new version of it would be a new table.
   const { report, head, figures } = content as ReportContent;
   if (format === 'json') return ok({ reportId: id, ...report });
   const bytes = await draw({ survey, report, head, figures, createdAt });
   return {
-    kind: 'stream', status: 200, headers: [['content-type', 'application/pdf'], ['content-disposition', attachment(`${report.title.slice(0, 100)}.pdf`)], ['x-content-type-options', 'nosniff']],
-    source: once(bytes), totalBytes: bytes.length,
+    kind: 'stream', status: 200, headers: [['content-type', 'application/pdf'], ['content-disposition', contentDisposition(`${report.title.slice(0, 100)}.pdf`)], ['x-content-type-options', 'nosniff']],
+    source: singleChunk(bytes), totalBytes: bytes.length,
   };
 }
 
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 

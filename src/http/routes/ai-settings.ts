@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import { aiKeyContext, type Ai } from '../../ai/ai.ts';
-import { providerDefaults } from '../../ai/models.ts';
-import { providerNames } from '../../ai/providers.ts';
-import { readBy } from '../../ai/read-reply.ts';
-import { ask } from '../../ai/structured.ts';
+import { providerDefaults } from '../../ai/providers/models.ts';
+import { providerNames } from '../../ai/providers/providers.ts';
+import { parseReply } from '../../ai/tasks/parse-reply.ts';
+import { ask } from '../../ai/tasks/ask.ts';
 import { Problem, notFound, validationProblem } from '../../errors.ts';
-import type { Secrets } from '../../secrets.ts';
+import type { Secrets } from '../../platform/secrets.ts';
 import type { ProviderName } from '../../settings.ts';
-import type { AiSettingsStore } from '../../stores/postgres/ai-settings.ts';
+import type { AiSettingsStore } from '../../stores/postgres/ai/provider-settings.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { Guard } from '../../webhooks/guard.ts';
-import { pageFields, pageOf } from '../query.ts';
-import { ok, page, route, type Route } from '../route.ts';
+import { pageFields, slicePage } from '../schemas/query-fields.ts';
+import { ok, page, route, type Route } from '../routing/route.ts';
 import { providerSchema, providerSettingsSchema, providerTestSchema } from '../schemas/ai.ts';
 
 export interface AiSettingsRoutesDeps extends Pick<Ai, 'find' | 'fromEnvironment' | 'providers'> {
-  stored: AiSettingsStore;
+  settingsStore: AiSettingsStore;
   secrets: Pick<Secrets, 'seal'>;
   guard: Pick<Guard, 'check'>;
   audit: Pick<Audit, 'record'>;
@@ -30,29 +30,29 @@ const body = z.strictObject({
 });
 
 const common = { tag: 'AI', access: { kind: 'admin' }, limit: 'api' } as const;
-const testWithinMs = 20_000;
+const testTimeoutMs = 20_000;
 
 export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
-  const { stored, audit } = deps;
+  const { settingsStore, audit } = deps;
   const present = (provider: ProviderName) => presentProvider(deps, provider);
   return [
     route({
       ...common, method: 'GET', path: '/ai/settings', summary: 'List the AI providers and how they are set up',
       description: 'Keys are shown by their last four characters. What is entered here goes before the environment, field by field: what is left out is as the environment says.', query: z.strictObject(pageFields(100)),
       reply: z.array(providerSettingsSchema), replyStatus: 200, isPaged: true,
-      handle: async ({ query }) => page(await Promise.all(pageOf(providerNames, query).map(present)), { ...query, total: providerNames.length }),
+      handle: async ({ query }) => page(await Promise.all(slicePage(providerNames, query).map(present)), { ...query, total: providerNames.length }),
     }),
     route({
       ...common, method: 'PUT', path: '/ai/settings/{provider}', summary: 'Set an AI provider up', body,
       description: 'What is left out is as the environment says. Whether the key is good, POST …/test tells.', reply: providerSettingsSchema, replyStatus: 200,
-      handle: async ({ params, body: given, principal }) => {
+      handle: async ({ params, body: settings, principal }) => {
         const provider = providerOf(params['provider']);
-        await assertUsable(deps, provider, given);
-        await stored.save({
-          provider, keySealed: deps.secrets.seal(given.apiKey, aiKeyContext(provider)), keyLastFour: given.apiKey.slice(-4),
-          endpoint: given.endpoint ?? null, deployment: given.deployment ?? null, modelHigh: given.models?.high ?? null, modelLow: given.models?.low ?? null,
+        await assertUsable(deps, provider, settings);
+        await settingsStore.save({
+          provider, keySealed: deps.secrets.seal(settings.apiKey, aiKeyContext(provider)), keyLastFour: settings.apiKey.slice(-4),
+          endpoint: settings.endpoint ?? null, deployment: settings.deployment ?? null, modelHigh: settings.models?.high ?? null, modelLow: settings.models?.low ?? null,
         });
-        await audit.record({ actor: principal, action: 'ai-provider.changed', objectKind: 'ai-provider', objectId: provider, details: { fields: Object.keys(given) } });
+        await audit.record({ actor: principal, action: 'ai-provider.changed', objectKind: 'ai-provider', objectId: provider, details: { fields: Object.keys(settings) } });
         return ok(await present(provider));
       },
     }),
@@ -65,7 +65,7 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
       reply: providerSettingsSchema, replyStatus: 200,
       handle: async ({ params, principal }) => {
         const provider = providerOf(params['provider']);
-        if (!(await stored.remove(provider))) throw notFound('setting');
+        if (!(await settingsStore.remove(provider))) throw notFound('setting');
         await audit.record({ actor: principal, action: 'ai-provider.removed', objectKind: 'ai-provider', objectId: provider });
         return ok(await present(provider));
       },
@@ -81,16 +81,16 @@ function providerOf(text: string | undefined): ProviderName {
 
 /** Whether a key is one is for the provider to say: a test of it does. */
 async function assertUsable({ guard, fromEnvironment }: AiSettingsRoutesDeps, provider: ProviderName, { endpoint, deployment }: z.output<typeof body>): Promise<void> {
-  const own = fromEnvironment(provider);
-  const needed = provider === 'azure' ? ([['endpoint', endpoint ?? own.endpoint], ['deployment', deployment ?? own.deployment]] as const) : [];
+  const environment = fromEnvironment(provider);
+  const needed = provider === 'azure' ? ([['endpoint', endpoint ?? environment.endpoint], ['deployment', deployment ?? environment.deployment]] as const) : [];
   const missing = needed.filter(([, value]) => value === undefined);
   if (missing.length > 0) throw validationProblem(missing.map(([path]) => ({ path, message: 'is needed for azure' })));
   const refusal = endpoint === undefined ? undefined : await guard.check(endpoint);
   if (refusal !== undefined) throw validationProblem([{ path: 'endpoint', message: refusal }]);
 }
 
-async function presentProvider({ find, stored }: AiSettingsRoutesDeps, provider: ProviderName) {
-  const [found, row] = await Promise.all([find(provider).catch(noneIfUnreadable), stored.find(provider)]);
+async function presentProvider({ find, settingsStore }: AiSettingsRoutesDeps, provider: ProviderName) {
+  const [found, row] = await Promise.all([find(provider).catch(undefinedIfUnreadable), settingsStore.find(provider)]);
   const defaults = providerDefaults[provider];
   const model = (own: string | undefined, fallback: string) => (found ? (own ?? found.deployment ?? (fallback || null)) : null);
   return {
@@ -100,19 +100,19 @@ async function presentProvider({ find, stored }: AiSettingsRoutesDeps, provider:
   };
 }
 
-const wordReply = z.strictObject({ word: z.string() });
+const testReplySchema = z.strictObject({ word: z.string() });
 
 async function testProvider({ providers }: AiSettingsRoutesDeps, provider: ProviderName) {
   // A reply that was kept would say nothing about the provider.
   const chosen = { ...(await providers.pick(provider)), kept: undefined };
   const startedAt = performance.now();
-  const task = { name: 'test', version: 1, tier: 'low', system: 'Reply with one word.', data: { say: 'hello' }, schema: wordReply, read: (reply: unknown) => readBy(wordReply, reply), maxOutputTokens: 200 } as const;
-  const { model } = await ask(chosen, task, AbortSignal.timeout(testWithinMs));
+  const task = { name: 'test', version: 1, tier: 'low', system: 'Reply with one word.', data: { say: 'hello' }, schema: testReplySchema, read: (reply: unknown) => parseReply(testReplySchema, reply), maxOutputTokens: 200 } as const;
+  const { model } = await ask(chosen, task, AbortSignal.timeout(testTimeoutMs));
   return { ok: true, latencyMs: Math.round(performance.now() - startedAt), model };
 }
 
 /** A key that cannot be read any more is as good as none: who looks may enter another. */
-function noneIfUnreadable(error: unknown): undefined {
+function undefinedIfUnreadable(error: unknown): undefined {
   if (error instanceof Problem && error.code === 'AI_KEY_INVALID') return undefined;
   throw error;
 }

@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import type { Providers } from '../../ai/providers.ts';
-import { surveyWorkJob } from '../../ai/survey-work.ts';
-import { translationLanguages } from '../../domain/translation.ts';
+import type { Providers } from '../../ai/providers/providers.ts';
+import { describeSurveyJob } from '../../ai/survey-jobs.ts';
+import { translationLanguages } from '../../domain/translation/translation.ts';
 import { Problem, notFound, validationProblem } from '../../errors.ts';
-import type { AiStore } from '../../stores/postgres/ai.ts';
+import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { answered, type AiWaitingDeps } from '../ai-waiting.ts';
-import { ok, route, type Route } from '../route.ts';
+import { replyWithJobResult, type AiJobReplyDeps } from '../routing/ai-job-reply.ts';
+import { ok, route, type Route } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, translatedSchema } from '../schemas/ai.ts';
 
-export interface AiTranslationRoutesDeps extends AiWaitingDeps {
-  store: Pick<AiStore, 'join' | 'find' | 'resultOf'>;
+export interface AiTranslationRoutesDeps extends AiJobReplyDeps {
+  store: Pick<AiStore, 'findOrCreate' | 'find' | 'resultOf'>;
   providers: Providers;
   surveys: Pick<SurveyStore, 'load'>;
   newId(): string;
@@ -37,8 +37,8 @@ export function aiTranslationRoutes(deps: AiTranslationRoutesDeps): Route[] {
         const own = languages.findIndex((language) => language === survey.language);
         if (own >= 0) throw validationProblem([{ path: `languages.${own}`, message: 'is the survey’s own language' }]);
         const { name: provider, models } = await deps.providers.pick(name);
-        const job = surveyWorkJob({ work: 'translate', version: survey.version, model: models.high, request: { languages: languages.join(), provider } });
-        return answered(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, ...job }, async ({ id }) => ok(await deps.store.resultOf(id)));
+        const job = describeSurveyJob({ work: 'translate', version: survey.version, model: models.high, request: { languages: languages.join(), provider } });
+        return replyWithJobResult(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, ...job }, async ({ id }) => ok(await deps.store.resultOf(id)));
       },
     }),
   ];

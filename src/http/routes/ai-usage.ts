@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Problem } from '../../errors.ts';
-import type { AiUsageStore, UsageFigures, UsageRow } from '../../stores/postgres/ai-usage.ts';
-import { endField, invertedMessage, isInverted, startField } from '../query.ts';
-import { ok, route, type Route } from '../route.ts';
+import type { AiUsageStore, UsageSums, UsageRow } from '../../stores/postgres/ai/usage.ts';
+import { endField, invertedRangeIssue, isRangeInverted, startField } from '../schemas/query-fields.ts';
+import { ok, route, type Route } from '../routing/route.ts';
 import { providerSchema } from '../schemas/ai.ts';
 import { usageSchema } from '../schemas/ai-usage.ts';
 import { idSchema } from '../schemas/common.ts';
@@ -19,7 +19,7 @@ const query = z
     surveyId: idSchema.optional().describe('Only calls about this survey'),
     userId: idSchema.optional().describe('Only calls for this person; an ADMIN’s to ask'),
   })
-  .refine((range) => !isInverted(range), invertedMessage);
+  .refine((range) => !isRangeInverted(range), invertedRangeIssue);
 
 export function aiUsageRoutes({ usage }: AiUsageRoutesDeps): Route[] {
   return [
@@ -27,10 +27,10 @@ export function aiUsageRoutes({ usage }: AiUsageRoutesDeps): Route[] {
       method: 'GET', path: '/ai/usage', tag: 'AI', summary: 'Add up what AI took: calls, tokens, cost',
       description: 'An ADMIN sees the calls of all people, others their own. Replies from the cache are no calls. Calls are kept for 400 days.',
       access: { kind: 'editor' }, limit: 'api', query, reply: usageSchema, replyStatus: 200,
-      handle: async ({ query: asked, principal }) => {
+      handle: async ({ query: range, principal }) => {
         const isAdmin = principal.role === 'ADMIN';
-        if (!isAdmin && asked.userId !== undefined && asked.userId !== principal.userId) throw new Problem('FORBIDDEN');
-        return ok(present(await usage.sums({ ...asked, userId: isAdmin ? asked.userId : principal.userId })));
+        if (!isAdmin && range.userId !== undefined && range.userId !== principal.userId) throw new Problem('FORBIDDEN');
+        return ok(present(await usage.sums({ ...range, userId: isAdmin ? range.userId : principal.userId })));
       },
     }),
   ];
@@ -39,14 +39,14 @@ export function aiUsageRoutes({ usage }: AiUsageRoutesDeps): Route[] {
 function present(rows: readonly UsageRow[]) {
   const whole = rows.find(({ model, task, day }) => model === null && task === null && day === null);
   return {
-    ...figuresOf(whole),
-    byModel: rows.flatMap((row) => (row.model === null ? [] : [{ provider: row.provider, model: row.model, ...figuresOf(row) }])),
-    byTask: rows.flatMap((row) => (row.task === null ? [] : [{ task: row.task, ...figuresOf(row) }])),
-    byDay: rows.flatMap((row) => (row.day === null ? [] : [{ day: row.day, ...figuresOf(row) }])),
+    ...usageOf(whole),
+    byModel: rows.flatMap((row) => (row.model === null ? [] : [{ provider: row.provider, model: row.model, ...usageOf(row) }])),
+    byTask: rows.flatMap((row) => (row.task === null ? [] : [{ task: row.task, ...usageOf(row) }])),
+    byDay: rows.flatMap((row) => (row.day === null ? [] : [{ day: row.day, ...usageOf(row) }])),
   };
 }
 
-function figuresOf({ calls = 0, failedCalls = 0, inputTokens = 0, outputTokens = 0, costUsd = 0, unpricedCalls = 0 }: Partial<UsageFigures> = {}): UsageFigures {
+function usageOf({ calls = 0, failedCalls = 0, inputTokens = 0, outputTokens = 0, costUsd = 0, unpricedCalls = 0 }: Partial<UsageSums> = {}): UsageSums {
   // Sums of cents that were rounded to 8 decimals. What nobody knows the price of is not free.
   const isUnknown = calls > 0 && unpricedCalls === calls;
   return { calls, failedCalls, inputTokens, outputTokens, costUsd: isUnknown ? null : Number((costUsd ?? 0).toFixed(8)), unpricedCalls };

@@ -1,30 +1,30 @@
 import { z } from 'zod';
 import { visibleQuestions, type SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
-import type { TotalsStore } from '../../stores/clickhouse/totals.ts';
-import type { FindingStore } from '../../stores/findings.ts';
+import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
+import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { analyseQuestion, analyseSurvey } from '../../stores/survey-analytics.ts';
-import { endField, flagField, invertedMessage, isInverted, startField, listField } from '../query.ts';
-import { ok, route, type Route } from '../route.ts';
+import { endField, booleanField, invertedRangeIssue, isRangeInverted, startField, listField } from '../schemas/query-fields.ts';
+import { ok, route, type Route } from '../routing/route.ts';
 import { questionStatisticSchema, surveyAnalyticsSchema } from '../schemas/analytics.ts';
-import { conditionsOf, filterText, findingsText } from '../variables.ts';
+import { conditionsOf, filterField, annotationVariablesText } from '../schemas/analytics-variables.ts';
 
 export interface AnalyticsRoutesDeps {
   totals: TotalsStore;
   surveys: Pick<SurveyStore, 'load'>;
-  findings: Pick<FindingStore, 'named'>;
+  annotations: Pick<AnnotationStore, 'findByNames'>;
 }
 
 const analyticsQuery = z
   .strictObject({
     startDate: startField.optional(),
     endDate: endField.optional(),
-    isComplete: flagField.optional(),
-    filter: listField(filterText, 20).default([])
-      .describe('`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; repeatable, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Texts, addresses, files, dates, times and NUMBER cannot be filtered, nor can scales of more than 10,000 points. ' + findingsText),
+    isComplete: booleanField.optional(),
+    filter: listField(filterField, 20).default([])
+      .describe('`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; repeatable, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Texts, addresses, files, dates, times and NUMBER cannot be filtered, nor can scales of more than 10,000 points. ' + annotationVariablesText),
   })
-  .refine((query) => !isInverted(query), invertedMessage);
+  .refine((query) => !isRangeInverted(query), invertedRangeIssue);
 
 export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
   const load = async (surveyId: string): Promise<SurveyWithQuestions> => {
@@ -40,7 +40,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       handle: async ({ params, query }) => {
         const survey = await load(params['surveyId'] ?? '');
         const { startDate, endDate, isComplete } = query;
-        const filters = conditionsOf({ survey, known: await deps.findings.named(survey.id, query.filter) }, query.filter, 'filter');
+        const filters = conditionsOf({ survey, known: await deps.annotations.findByNames(survey.id, query.filter) }, query.filter, 'filter');
         return ok(await analyseSurvey(deps.totals, survey, { filters, startDate, endDate, isComplete }));
       },
     }),
@@ -52,7 +52,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
         const question = visibleQuestions(survey).find((item) => item.id === params['questionId']);
         if (!question) throw notFound('question');
         const { startDate, endDate, isComplete } = query;
-        const filters = conditionsOf({ survey, known: await deps.findings.named(survey.id, query.filter) }, query.filter, 'filter');
+        const filters = conditionsOf({ survey, known: await deps.annotations.findByNames(survey.id, query.filter) }, query.filter, 'filter');
         return ok(await analyseQuestion(deps.totals, question, { filters, startDate, endDate, isComplete }));
       },
     }),

@@ -4,16 +4,16 @@ import { isRoleWithin } from '../../auth/roles.ts';
 import { notFound, Problem } from '../../errors.ts';
 import type { ApiKey, ApiKeyStore } from '../../stores/postgres/api-keys.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
-import type { RightsChange } from '../../stores/redis/rights-news.ts';
-import type { Principal } from '../principal.ts';
-import { pageFields } from '../query.ts';
-import { created, ok, page, route, type Route } from '../route.ts';
+import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
+import type { Principal } from '../routing/principal.ts';
+import { pageFields } from '../schemas/query-fields.ts';
+import { created, ok, page, route, type Route } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
-import { apiKeySchema, roleSchema } from '../schemas/people.ts';
+import { apiKeySchema, roleSchema } from '../schemas/accounts.ts';
 
 export interface ApiKeyRoutesDeps {
   apiKeys: Pick<ApiKeyStore, 'list' | 'create' | 'roleOf' | 'remove'>;
-  rightsChanged(change: RightsChange): void;
+  rightsChanged(change: PermissionChange): void;
   audit: Pick<Audit, 'record'>;
   newId(): string;
 }

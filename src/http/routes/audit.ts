@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { isId } from '../../ids.ts';
+import { isId } from '../../platform/ids.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
-import { pageFields } from '../query.ts';
-import { page, route, type Route } from '../route.ts';
-import { auditActionSchema, auditEntrySchema, auditObjectKindSchema } from '../schemas/people.ts';
+import { pageFields } from '../schemas/query-fields.ts';
+import { page, route, type Route } from '../routing/route.ts';
+import { auditActionSchema, auditEntrySchema, auditObjectKindSchema } from '../schemas/accounts.ts';
 
 export interface AuditRoutesDeps {
   audit: Pick<Audit, 'list'>;

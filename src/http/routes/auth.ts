@@ -8,11 +8,11 @@ import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { SessionStore } from '../../stores/postgres/sessions.ts';
 import type { UserStore } from '../../stores/postgres/users.ts';
-import type { RightsChange } from '../../stores/redis/rights-news.ts';
-import { limitKeyOf } from '../client-address.ts';
-import type { Principal } from '../principal.ts';
-import { ok, route, type Route } from '../route.ts';
-import { givenPasswordField, idSchema, newPasswordField, roleSchema, tokenPairFields, userSchema } from '../schemas/people.ts';
+import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
+import { rateLimitKeyOf } from '../server/client-address.ts';
+import type { Principal } from '../routing/principal.ts';
+import { ok, route, type Route } from '../routing/route.ts';
+import { givenPasswordField, idSchema, newPasswordField, roleSchema, tokenPairFields, userSchema } from '../schemas/accounts.ts';
 import { presentUser } from './users.ts';
 
 export interface AuthRoutesDeps {
@@ -21,8 +21,8 @@ export interface AuthRoutesDeps {
   users: Pick<UserStore, 'find' | 'changePassword'>;
   sessions: Pick<SessionStore, 'end' | 'endByToken'>;
   passwords: Passwords;
-  guard: AccountGuard;
-  rightsChanged(change: RightsChange): void;
+  accountGuard: AccountGuard;
+  rightsChanged(change: PermissionChange): void;
   audit: Pick<Audit, 'record'>;
 }
 
@@ -42,7 +42,7 @@ function loginRoute({ signIn }: AuthRoutesDeps): Route {
       'from addresses that it has not signed in from in the last 30 days get RATE_LIMITED until the hour is over; sessions that exist go on.',
     access: { kind: 'public' }, limit: 'auth', body: loginBody, replyStatus: 200,
     reply: z.object({ ...tokenPairFields, user: z.object({ id: idSchema, email: z.string(), role: roleSchema }) }),
-    handle: async ({ body, address }) => ok(await signIn({ ...body, address: limitKeyOf(address) })),
+    handle: async ({ body, address }) => ok(await signIn({ ...body, address: rateLimitKeyOf(address) })),
   });
 }
 
@@ -88,7 +88,7 @@ function meRoute({ users }: AuthRoutesDeps): Route {
 }
 
 function passwordRoute(deps: AuthRoutesDeps): Route {
-  const { users, passwords, guard, rightsChanged, audit } = deps;
+  const { users, passwords, accountGuard, rightsChanged, audit } = deps;
   return route({
     method: 'POST', path: '/auth/password', tag: 'Authentication', summary: 'Change the own password',
     description: 'Ends all other sessions of the user. A wrong `currentPassword` is a VALIDATION_ERROR.',
@@ -96,11 +96,11 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
     handle: async ({ principal, body }) => {
       const keptSessionId = sessionOf(principal);
       // A stolen access token must not be a way to guess the password; the address says nothing here.
-      await guard.assertOpen(keptSessionId, '');
+      await accountGuard.assertNotLocked(keptSessionId, '');
       const user = await users.find(principal.userId);
       if (!user) throw notFound('user');
       const { isMatch } = await passwords.check(body.currentPassword, user.passwordHash);
-      if (!isMatch) await guard.failed(keptSessionId);
+      if (!isMatch) await accountGuard.failed(keptSessionId);
       const isChanged = isMatch && (await users.changePassword(user.id, { from: user.passwordHash, to: await passwords.hash(body.newPassword), keptSessionId }));
       if (!isChanged) throw validationProblem([{ path: 'currentPassword', message: 'is not the current password' }]);
       rightsChanged({ userId: user.id });

@@ -1,22 +1,22 @@
 import { z } from 'zod';
-import type { CrosstabCounts } from '../../domain/crosstab-counts.ts';
-import { interpretTables, refuseTooLarge } from '../../domain/crosstab.ts';
+import type { CrosstabCounts } from '../../domain/analytics/crosstab-counts.ts';
+import { interpretTables, refuseTooLarge } from '../../domain/analytics/crosstab.ts';
 import { registry } from '../../domain/questions/registry.ts';
-import { corrections } from '../../domain/significance.ts';
+import { corrections } from '../../domain/analytics/significance.ts';
 import { visibleQuestions, type SurveyWithQuestions } from '../../domain/survey.ts';
-import { notFound, validationProblem, type Finding } from '../../errors.ts';
-import type { CrosstabStore, Weight } from '../../stores/clickhouse/crosstab.ts';
-import type { FindingStore } from '../../stores/findings.ts';
+import { notFound, validationProblem, type ValidationIssue } from '../../errors.ts';
+import type { CrosstabStore, CrosstabWeight } from '../../stores/clickhouse/counts/crosstab.ts';
+import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { endField, invertedMessage, isInverted, startField } from '../query.ts';
-import { ok, route, type Route } from '../route.ts';
+import { endField, invertedRangeIssue, isRangeInverted, startField } from '../schemas/query-fields.ts';
+import { ok, route, type Route } from '../routing/route.ts';
 import { crosstabSchema } from '../schemas/analytics.ts';
-import { conditionsOf, dimensionOf, filterText, type NamedVariable } from '../variables.ts';
+import { conditionsOf, dimensionOf, filterField, type NamedVariable } from '../schemas/analytics-variables.ts';
 
 export interface CrosstabRouteDeps {
   crosstab: CrosstabStore;
   surveys: Pick<SurveyStore, 'load'>;
-  findings: Pick<FindingStore, 'named'>;
+  annotations: Pick<AnnotationStore, 'findByNames'>;
 }
 
 const crosstabBody = z
@@ -25,7 +25,7 @@ const crosstabBody = z
     questionId2: z.string().describe('The question in the columns; or a finding, as in the rows'),
     rowId1: z.string().optional().describe('Id or value of the row of a MATRIX, which needs one, or of the item of a RANKING; other questions take none'),
     rowId2: z.string().optional().describe('As `rowId1`, for the columns'),
-    filters: z.array(filterText).max(20).default([]).describe('As `filter` of the statistics'),
+    filters: z.array(filterField).max(20).default([]).describe('As `filter` of the statistics'),
     startDate: startField.optional(),
     endDate: endField.optional(),
     isComplete: z.boolean().optional(),
@@ -39,7 +39,7 @@ const crosstabBody = z
     significance: z.number().min(0.5).lt(1).optional().describe('Level of confidence from which on `significantOver` names a column; 0.95 (p < 0.05) if not given'),
     correction: z.enum(corrections).optional().describe('For the many comparisons of a row: `bonferroni`, or `fdr` (Benjamini–Hochberg); none if not given'),
   })
-  .refine((body) => !isInverted(body), invertedMessage)
+  .refine((body) => !isRangeInverted(body), invertedRangeIssue)
   .refine((body) => body.weightQuestionId === undefined || body.weightMetadataKey === undefined, { path: ['weightMetadataKey'], message: 'must not stand beside weightQuestionId' });
 
 const description = [
@@ -55,58 +55,58 @@ const description = [
   'An option that was removed is a row or column as long as anybody in the whole survey has chosen it, whatever is selected. A `banner` puts further questions in columns beside one another, all counted at one moment; each part is what crossing its question alone would give, over the responses that answered it and the question in the rows.',
 ].join('\n\n');
 
-export function crosstabRoute({ crosstab, surveys, findings: store }: CrosstabRouteDeps): Route {
+export function crosstabRoute({ crosstab, surveys, annotations }: CrosstabRouteDeps): Route {
   return route({
     method: 'POST', path: '/analytics/surveys/{surveyId}/crosstab', tag: 'Analytics', summary: 'Cross two questions', description,
     access: { kind: 'survey', right: 'read', by: 'surveyId' }, limit: 'api', body: crosstabBody, reply: crosstabSchema, replyStatus: 200,
     handle: async ({ params, body }) => {
       const survey = await surveys.load(params['surveyId'] ?? '');
       if (!survey) throw notFound('survey');
-      const findings: Finding[] = [];
+      const issues: ValidationIssue[] = [];
       const { startDate, endDate, isComplete } = body;
-      const heads = headsOf(body);
-      const scope = { survey, known: await store.named(survey.id, [body.questionId1, ...heads.map(({ id }) => id), ...body.filters]) };
-      const rows = dimensionOf(scope, { id: body.questionId1, row: body.rowId1, path: 'questionId1', rowPath: 'rowId1' }, findings);
-      const columns = heads.flatMap((head) => dimensionOf(scope, head, findings) ?? []);
-      const weight = weightOf(survey, body, findings);
-      if (!rows || findings.length > 0) throw validationProblem(findings);
+      const columnNames = columnVariables(body);
+      const scope = { survey, known: await annotations.findByNames(survey.id, [body.questionId1, ...columnNames.map(({ id }) => id), ...body.filters]) };
+      const rows = dimensionOf(scope, { id: body.questionId1, row: body.rowId1, path: 'questionId1', rowPath: 'rowId1' }, issues);
+      const columns = columnNames.flatMap((head) => dimensionOf(scope, head, issues) ?? []);
+      const weight = weightOf(survey, body, issues);
+      if (!rows || issues.length > 0) throw validationProblem(issues);
       refuseTooLarge(rows, columns);
       const filters = conditionsOf(scope, body.filters, 'filters');
       const counted = await crosstab.countBanner({ surveyId: survey.id, rows, columns, weight, filters, startDate, endDate, isComplete });
-      if (counted.every(isWeightless)) await assertKnownKey(crosstab, survey.id, body.weightMetadataKey);
+      if (counted.every(hasNoUsableWeight)) await assertMetadataKeyExists(crosstab, survey.id, body.weightMetadataKey);
       const tables = interpretTables(rows, columns.flatMap((dimension, index) => (counted[index] ? [{ ...counted[index], columns: dimension }] : [])), body);
-      return ok(presentTables(heads, tables, body.banner !== undefined));
+      return ok(presentTables(columnNames, tables, body.banner !== undefined));
     },
   });
 }
 
 /** Nobody has a usable weight, though there are responses. */
-const isWeightless = ({ weighted }: CrosstabCounts): boolean => weighted !== undefined && weighted.total.weight === 0 && weighted.unweightable > 0;
+const hasNoUsableWeight = ({ weighted }: CrosstabCounts): boolean => weighted !== undefined && weighted.total.weight === 0 && weighted.unweightable > 0;
 
 /** A misspelt key would give an empty table. One that some responses have, with no number in it or outside the selection, is known. */
-async function assertKnownKey(crosstab: Pick<CrosstabStore, 'hasMetadataKey'>, surveyId: string, key: string | undefined): Promise<void> {
+async function assertMetadataKeyExists(crosstab: Pick<CrosstabStore, 'hasMetadataKey'>, surveyId: string, key: string | undefined): Promise<void> {
   if (key === undefined || (await crosstab.hasMetadataKey(surveyId, key))) return;
   throw validationProblem([{ path: 'weightMetadataKey', message: `no response of this survey has the key ${JSON.stringify(key)} in its metadata` }]);
 }
 
 /** What stands in columns: the second question, then those of the banner. */
-function headsOf({ questionId2, rowId2, banner = [] }: z.output<typeof crosstabBody>): NamedVariable[] {
+function columnVariables({ questionId2, rowId2, banner = [] }: z.output<typeof crosstabBody>): NamedVariable[] {
   const named = banner.map((item, index) => ({ ...(typeof item === 'string' ? { id: item, row: undefined } : { id: item.questionId, row: item.rowId }), path: `banner.${index}`, rowPath: `banner.${index}.rowId` }));
   return [{ id: questionId2, row: rowId2, path: 'questionId2', rowPath: 'rowId2' }, ...named];
 }
 
-function presentTables(heads: readonly NamedVariable[], [first, ...others]: ReturnType<typeof interpretTables>, hasBanner: boolean): z.input<typeof crosstabSchema> {
-  if (!first) throw new Error('a crosstab was not counted');
-  const banner = others.map((table, index) => ({ questionId: heads[index + 1]?.id ?? '', ...(heads[index + 1]?.row !== undefined && { rowId: heads[index + 1]?.row }), ...table }));
+function presentTables(columnNames: readonly NamedVariable[], [first, ...others]: ReturnType<typeof interpretTables>, hasBanner: boolean): z.input<typeof crosstabSchema> {
+  if (!first) throw new Error('the crosstab query returned no table');
+  const banner = others.map((table, index) => ({ questionId: columnNames[index + 1]?.id ?? '', ...(columnNames[index + 1]?.row !== undefined && { rowId: columnNames[index + 1]?.row }), ...table }));
   return { ...first, ...(hasBanner && { banner }) };
 }
 
-function weightOf(survey: SurveyWithQuestions, { weightQuestionId, weightMetadataKey }: z.output<typeof crosstabBody>, findings: Finding[]): Weight | undefined {
+function weightOf(survey: SurveyWithQuestions, { weightQuestionId, weightMetadataKey }: z.output<typeof crosstabBody>, issues: ValidationIssue[]): CrosstabWeight | undefined {
   if (weightMetadataKey !== undefined) return { kind: 'metadata', key: weightMetadataKey };
   if (weightQuestionId === undefined) return undefined;
   const question = visibleQuestions(survey).find(({ id }) => id === weightQuestionId);
   const request = question?.type === 'NUMBER' ? registry.NUMBER.countPlan(question).requests.find(({ kind }) => kind === 'number') : undefined;
   if (request?.kind === 'number') return { kind: 'number', slot: request.slot, presence: request.presence };
-  findings.push({ path: 'weightQuestionId', message: 'must be a NUMBER question of this survey' });
+  issues.push({ path: 'weightQuestionId', message: 'must be a NUMBER question of this survey' });
   return undefined;
 }

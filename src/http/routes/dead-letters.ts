@@ -1,46 +1,46 @@
 import { z } from 'zod';
 import { codePositionsOf } from '../../domain/response-row.ts';
-import { readBuriedRow, type BuriedRow } from '../../domain/buried-row.ts';
-import type { Shard } from '../../stores/redis/shards.ts';
-import type { DeadLetter, Stream } from '../../stores/redis/stream.ts';
-import { pageFields } from '../query.ts';
-import { ok, page, route, type Route } from '../route.ts';
+import { readDeadLetterRow, type DeadLetterRow } from '../../domain/dead-letter-row.ts';
+import type { Shard } from '../../stores/redis/intake/shards.ts';
+import type { DeadLetter, Stream } from '../../stores/redis/intake/stream.ts';
+import { pageFields } from '../schemas/query-fields.ts';
+import { ok, page, route, type Route } from '../routing/route.ts';
 
 export interface DeadLetterRoutesDeps {
-  stream: Pick<Stream, 'deadLetters' | 'letters' | 'deadLetterCount' | 'revive' | 'dropLetters'>;
+  stream: Pick<Stream, 'listDeadLetters' | 'findDeadLetters' | 'countDeadLetters' | 'requeueDeadLetter' | 'removeDeadLetters'>;
   shards: readonly Shard[];
   /** Whether there is such a survey; one that is gone gets nothing back. */
-  isThere(surveyId: string): Promise<boolean>;
+  surveyExists(surveyId: string): Promise<boolean>;
   /** Tells who did it. */
   record(actorId: string, revived: number): void;
 }
 
 /** Of a shard, by one call. */
-const revivedAtMost = 1000;
+const maxRequeued = 1000;
 /** Of what may be a quarter of a megabyte each. */
-const readAtOnce = 50;
+const lettersPerRead = 50;
 
 const deadLetterSchema = z
   .strictObject({ id: z.string(), shard: z.number(), surveyId: z.string().nullable(), responseId: z.string().nullable(), reason: z.string() })
   .meta({ id: 'DeadLetter', description: 'An accepted response that the response store could not read. It is kept until it is put back.' });
 
 /** Accepted responses that ClickHouse refused: kept apart so that they hold up no others, and put back once the cause is gone. */
-export function deadLetterRoutes({ stream, shards, isThere, record }: DeadLetterRoutesDeps): Route[] {
-  const oldestOf = async (shard: Shard): Promise<Found[]> => {
-    const found: Found[] = [];
-    for await (const letter of stream.letters(shard)) {
+export function deadLetterRoutes({ stream, shards, surveyExists, record }: DeadLetterRoutesDeps): Route[] {
+  const oldestLetters = async (shard: Shard): Promise<ShardLetter[]> => {
+    const found: ShardLetter[] = [];
+    for await (const letter of stream.findDeadLetters(shard)) {
       // Those that a newer version alone can put back hold up no others.
       if (letter.isKnown) found.push({ shard, letter });
-      if (found.length === revivedAtMost) break;
+      if (found.length === maxRequeued) break;
     }
     return found;
   };
-  const oldest = async () => (await Promise.all(shards.map(oldestOf))).flat();
+  const oldest = async () => (await Promise.all(shards.map(oldestLetters))).flat();
   /** Whether it went back: not where it was erased meanwhile, nor where its survey is gone. */
-  const revive = async ({ shard, letter }: Found): Promise<boolean> => {
-    const surveyId = namesIn(letter).surveyId ?? '';
-    if (surveyId === '' || (await isThere(surveyId))) return stream.revive(shard, letter, { count: linesIn(letter), codeColumns: codePositionsIn(letter), surveyIds: [surveyId] });
-    await stream.dropLetters(shard, [letter.id]);
+  const requeue = async ({ shard, letter }: ShardLetter): Promise<boolean> => {
+    const surveyId = idsIn(letter).surveyId ?? '';
+    if (surveyId === '' || (await surveyExists(surveyId))) return stream.requeueDeadLetter(shard, letter, { count: rowCountIn(letter), codeColumns: codePositionsIn(letter), surveyIds: [surveyId] });
+    await stream.removeDeadLetters(shard, [letter.id]);
     return false;
   };
   return [
@@ -50,18 +50,18 @@ export function deadLetterRoutes({ stream, shards, isThere, record }: DeadLetter
       access: { kind: 'admin' }, limit: 'api', query: z.strictObject(pageFields(100)), reply: z.array(deadLetterSchema), replyStatus: 200, isPaged: true,
       handle: async ({ query }) => {
         const { items, total } = await listLetters(stream, shards, query);
-        return page(items.map(({ shard, letter }) => ({ id: letter.id, shard: shard.index, ...namesIn(letter), reason: letter.reason })), { ...query, total });
+        return page(items.map(({ shard, letter }) => ({ id: letter.id, shard: shard.index, ...idsIn(letter), reason: letter.reason })), { ...query, total });
       },
     }),
     route({
       method: 'POST', path: '/dead-letters/replay', tag: 'Service', summary: 'Put dead letters back into the stream',
-      description: `Each is tried once more; what still cannot be stored comes back here. At most the oldest ${revivedAtMost} of every shard: call again for more. Those of deleted surveys are dropped.`,
+      description: `Each is tried once more; what still cannot be stored comes back here. At most the oldest ${maxRequeued} of every shard: call again for more. Those of deleted surveys are dropped.`,
       access: { kind: 'admin' }, limit: 'api', reply: z.strictObject({ revived: z.number() }), replyStatus: 200,
       handle: async ({ principal }) => {
         let revived = 0;
         const letters = await oldest();
         try {
-          for (const found of letters) if (await revive(found)) revived += 1;
+          for (const found of letters) if (await requeue(found)) revived += 1;
         } finally {
           // A replay that broke off has put back some all the same.
           record(principal.userId, revived);
@@ -72,17 +72,17 @@ export function deadLetterRoutes({ stream, shards, isThere, record }: DeadLetter
   ];
 }
 
-interface Found {
+interface ShardLetter {
   shard: Shard;
   letter: DeadLetter;
 }
 
 /** One page over all shards. A shard can be counted but not entered at a place, so what lies before the page is read and let go. */
-async function listLetters(stream: DeadLetterRoutesDeps['stream'], shards: readonly Shard[], { page, limit }: { page: number; limit: number }): Promise<{ items: Found[]; total: number }> {
-  const items: Found[] = [];
+async function listLetters(stream: DeadLetterRoutesDeps['stream'], shards: readonly Shard[], { page, limit }: { page: number; limit: number }): Promise<{ items: ShardLetter[]; total: number }> {
+  const items: ShardLetter[] = [];
   let [total, skip] = [0, (page - 1) * limit];
   for (const shard of shards) {
-    const count = await stream.deadLetterCount(shard);
+    const count = await stream.countDeadLetters(shard);
     total += count;
     if (skip >= count) {
       skip -= count;
@@ -90,7 +90,7 @@ async function listLetters(stream: DeadLetterRoutesDeps['stream'], shards: reado
     }
     let after: string | undefined;
     while (items.length < limit) {
-      const letters = await stream.deadLetters(shard, { count: readAtOnce, after });
+      const letters = await stream.listDeadLetters(shard, { count: lettersPerRead, after });
       if (letters.length === 0) break;
       after = letters.at(-1)?.id;
       for (const letter of letters.slice(skip, skip + limit - items.length)) items.push({ shard, letter });
@@ -100,12 +100,12 @@ async function listLetters(stream: DeadLetterRoutesDeps['stream'], shards: reado
   return { items, total };
 }
 
-const namesIn = ({ rows }: DeadLetter): Pick<BuriedRow, 'surveyId' | 'responseId'> => {
-  const { surveyId, responseId } = readBuriedRow(rows);
+const idsIn = ({ rows }: DeadLetter): Pick<DeadLetterRow, 'surveyId' | 'responseId'> => {
+  const { surveyId, responseId } = readDeadLetterRow(rows);
   return { surveyId, responseId };
 };
 
-const linesIn = ({ rows }: DeadLetter): number => rows.toString('latin1').split('\n').length;
+const rowCountIn = ({ rows }: DeadLetter): number => rows.toString('latin1').split('\n').length;
 
 /** No more than its rows name: the table keeps for ever what columns are added for them. */
 const codePositionsIn = ({ rows }: DeadLetter): number => Math.max(0, ...rows.toString('latin1').split('\n').map(codePositionsOf));

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { assetPath } from '../../assets.ts';
+import { assetPath } from '../../platform/assets.ts';
 import { notFound } from '../../errors.ts';
-import type { OpenApiDocument } from '../openapi.ts';
-import { route, type Outcome, type Route } from '../route.ts';
+import type { OpenApiDocument } from '../reference/openapi.ts';
+import { route, type Outcome, type Route } from '../routing/route.ts';
 
 export interface DocsRoutesDeps {
   /** Asked once, at the first request: the public address may be known only after listening. */
@@ -14,7 +14,7 @@ const common = { method: 'GET', tag: 'Reference', access: { kind: 'public' }, re
 
 /** `GET /openapi.json`, for the table below the base address. */
 export function openApiRoute({ document }: DocsRoutesDeps): Route {
-  const text = once(() => JSON.stringify(document()));
+  const text = memoize(() => JSON.stringify(document()));
   return route({
     ...common, path: '/openapi.json', summary: 'This document', description: 'OpenAPI 3.1, without the envelope of other replies.', limit: 'api', replyMediaType: 'application/json',
     handle: async () => ({ kind: 'text', status: 200, text: text(), mediaType: 'application/json; charset=utf-8', headers: [['cache-control', 'no-cache']] }),
@@ -23,24 +23,24 @@ export function openApiRoute({ document }: DocsRoutesDeps): Route {
 
 /** The reference page and its files, for the root table. It needs no network beyond this service. */
 export function docsRoutes(): Route[] {
-  const load = loader();
+  const loadAsset = createAssetLoader();
   const page = (path: string, folder: string) =>
     route({
-      ...common, path, summary: 'The reference as a page', limit: 'none', bearsAnyQuery: true, replyMediaType: 'text/html',
-      handle: async () => asset({ mediaType: 'text/html; charset=utf-8', bytes: pageBytes(folder) }, [['content-security-policy', policy], ['referrer-policy', 'no-referrer']]),
+      ...common, path, summary: 'The reference as a page', limit: 'none', ignoresQuery: true, replyMediaType: 'text/html',
+      handle: async () => asset({ mediaType: 'text/html; charset=utf-8', bytes: pageBytes(folder) }, [['content-security-policy', contentSecurityPolicy], ['referrer-policy', 'no-referrer']]),
     });
   return [
     page('/docs', 'docs/'),
     page('/docs/', ''),
     route({
-      ...common, path: '/docs/{file}', summary: 'A file of the reference page', limit: 'none', bearsAnyQuery: true,
-      handle: async ({ params }) => asset(load(params['file'] ?? '')),
+      ...common, path: '/docs/{file}', summary: 'A file of the reference page', limit: 'none', ignoresQuery: true,
+      handle: async ({ params }) => asset(loadAsset(params['file'] ?? '')),
     }),
   ];
 }
 
 /** Scripts and styles come from here alone, and none stand in the page itself; pictures may also stand in the styles. */
-const policy = [
+const contentSecurityPolicy = [
   "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
 ].join('; ');
 
@@ -49,20 +49,20 @@ interface Asset {
   bytes: Buffer;
 }
 
-const own = (name: string): string => assetPath(`src/http/reference/page/${name}`);
-const vendored = (name: string): string => createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`);
+const pageFile = (name: string): string => assetPath(`src/http/reference/page/${name}`);
+const packageFile = (name: string): string => createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`);
 
 /** All files that are served; nothing else of those folders is. */
 const files: Readonly<Record<string, { mediaType: string; path(): string }>> = {
-  'page.js': { mediaType: 'text/javascript; charset=utf-8', path: () => own('page.js') },
-  'page.css': { mediaType: 'text/css; charset=utf-8', path: () => own('page.css') },
-  'swagger-ui.css': { mediaType: 'text/css; charset=utf-8', path: () => vendored('swagger-ui.css') },
-  'swagger-ui-bundle.js': { mediaType: 'text/javascript; charset=utf-8', path: () => vendored('swagger-ui-bundle.js') },
-  'favicon-32x32.png': { mediaType: 'image/png', path: () => vendored('favicon-32x32.png') },
+  'page.js': { mediaType: 'text/javascript; charset=utf-8', path: () => pageFile('page.js') },
+  'page.css': { mediaType: 'text/css; charset=utf-8', path: () => pageFile('page.css') },
+  'swagger-ui.css': { mediaType: 'text/css; charset=utf-8', path: () => packageFile('swagger-ui.css') },
+  'swagger-ui-bundle.js': { mediaType: 'text/javascript; charset=utf-8', path: () => packageFile('swagger-ui-bundle.js') },
+  'favicon-32x32.png': { mediaType: 'image/png', path: () => packageFile('favicon-32x32.png') },
 };
 
 /** Reads each file once. */
-function loader(): (name: string) => Asset {
+function createAssetLoader(): (name: string) => Asset {
   const loaded = new Map<string, Asset>();
   return (name) => {
     const file = Object.hasOwn(files, name) ? files[name] : undefined;
@@ -74,22 +74,22 @@ function loader(): (name: string) => Asset {
 }
 
 function pageBytes(folder: string): Buffer {
-  const html = readFileSync(own('page.html'), 'utf8');
+  const html = readFileSync(pageFile('page.html'), 'utf8');
   return Buffer.from(html.replaceAll('{{folder}}', folder).replaceAll('{{document}}', `${folder === '' ? '../' : ''}api/v1/openapi.json`));
 }
 
 function asset({ mediaType, bytes }: Asset, headers: readonly (readonly [string, string])[] = []): Outcome {
   return {
-    kind: 'stream', status: 200, totalBytes: bytes.length, source: piece(bytes),
+    kind: 'stream', status: 200, totalBytes: bytes.length, source: singleChunk(bytes),
     headers: [['content-type', mediaType], ['x-content-type-options', 'nosniff'], ['cache-control', 'no-cache'], ...headers],
   };
 }
 
-async function* piece(bytes: Buffer): AsyncIterable<Uint8Array> {
+async function* singleChunk(bytes: Buffer): AsyncIterable<Uint8Array> {
   yield bytes;
 }
 
-function once<T>(make: () => T): () => T {
+function memoize<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => (made ??= { value: make() }).value;
 }

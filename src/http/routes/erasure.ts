@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { Erasing } from '../../actors/erasing.ts';
+import type { ResponseErasure } from '../../actors/erasure.ts';
 import { validationProblem } from '../../errors.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
-import { accepted, ok, route } from '../route.ts';
+import { accepted, ok, route } from '../routing/route.ts';
 import { countSchema } from '../schemas/common.ts';
 
 export interface ErasureRoutesDeps {
-  erasing: Pick<Erasing, 'eraseRespondent'>;
+  erasure: Pick<ResponseErasure, 'eraseRespondent'>;
   audit: Pick<Audit, 'record'>;
 }
 
@@ -20,7 +20,7 @@ const replySchema = z
   })
   .meta({ id: 'Erasure', description: 'What was erased.' });
 
-export function erasureRoutes({ erasing, audit }: ErasureRoutesDeps): DescribedRoute[] {
+export function erasureRoutes({ erasure, audit }: ErasureRoutesDeps): DescribedRoute[] {
   const respondentRoute = route({
     method: 'DELETE', path: '/surveys/{id}/respondents/{respondent}', tag: 'Responses', summary: 'Erase everything that one respondent has sent',
     description:
@@ -30,13 +30,13 @@ export function erasureRoutes({ erasing, audit }: ErasureRoutesDeps): DescribedR
     handle: async ({ params, survey, principal }) => {
       const respondent = params['respondent'] ?? '';
       if ([...respondent].length > 200) throw validationProblem([{ path: 'respondent', message: 'must have at most 200 characters' }]);
-      const { removed, isFinished } = await erasing.eraseRespondent(survey.id, respondent);
+      const { removed, isFinished } = await erasure.eraseRespondent(survey.id, respondent);
       // Not who: the audit outlives what was erased.
       await audit.record({ actor: principal, action: 'respondent.erased', objectKind: 'survey', objectId: survey.id, details: { deleted: removed } });
       const data = { id: respondent, deleted: isFinished, responses: removed, isFinished };
       return isFinished ? ok(data) : accepted(data);
     },
   });
-  const more = { status: 202, description: 'Some are left: call again', data: replySchema };
-  return [{ ...respondentRoute, refusals: ['VALIDATION_ERROR'], otherReplies: [more] }];
+  const partialReply = { status: 202, description: 'Some are left: call again', data: replySchema };
+  return [{ ...respondentRoute, refusals: ['VALIDATION_ERROR'], otherReplies: [partialReply] }];
 }

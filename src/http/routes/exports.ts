@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import { parseFilter } from '../../domain/crosstab.ts';
-import { editionsOf, type KnownFindings } from '../../domain/finding-variables.ts';
+import { parseFilter } from '../../domain/analytics/crosstab.ts';
+import { editionsOf, type KnownAnnotations } from '../../domain/analytics/annotation-variables.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
-import { conflict, notFound, Problem, validationProblem, type Finding } from '../../errors.ts';
-import type { ExportFiles } from '../../stores/files.ts';
-import type { FindingStore } from '../../stores/findings.ts';
-import { openAtMost, type ExportRecord, type ExportStore } from '../../stores/postgres/exports.ts';
+import { conflict, notFound, Problem, validationProblem, type ValidationIssue } from '../../errors.ts';
+import type { ExportFiles } from '../../stores/export-files.ts';
+import type { AnnotationStore } from '../../stores/annotations.ts';
+import { maxOpenExports, type ExportRecord, type ExportStore } from '../../stores/postgres/exports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { replyWithFile } from '../file-reply.ts';
-import { endField, invertedMessage, isInverted, pageFields, startField } from '../query.ts';
+import { replyWithFile } from '../server/file-reply.ts';
+import { endField, invertedRangeIssue, isRangeInverted, pageFields, startField } from '../schemas/query-fields.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
-import { accepted, ok, page, route } from '../route.ts';
+import { accepted, ok, page, route } from '../routing/route.ts';
 import { deletedSchema, idSchema } from '../schemas/common.ts';
 import { acceptedExportSchema, exportFormatSchema, exportSchema, exportStatusSchema } from '../schemas/exports.ts';
 
@@ -18,13 +18,13 @@ export interface ExportRoutesDeps {
   exports: Pick<ExportStore, 'create' | 'find' | 'list' | 'remove'>;
   files: Pick<ExportFiles, 'path' | 'size' | 'remove'>;
   surveys: Pick<SurveyStore, 'load'>;
-  findings: Pick<FindingStore, 'named'>;
+  annotations: Pick<AnnotationStore, 'findByNames'>;
   now(): number;
   newId(): string;
 }
 
 /** The names of columns that are no questions. */
-const standingNames = ['id', 'surveyId', 'surveyVersion', 'submittedAt', 'completedAt', 'isComplete', 'durationSeconds', 'language', 'respondent', 'metadata'];
+const responseColumns = ['id', 'surveyId', 'surveyVersion', 'submittedAt', 'completedAt', 'isComplete', 'durationSeconds', 'language', 'respondent', 'metadata'];
 
 const exportBody = z
   .strictObject({
@@ -34,10 +34,10 @@ const exportBody = z
     isComplete: z.boolean().optional().describe('Only complete, or only incomplete responses'),
     filters: z.array(z.string().min(3).max(1000)).max(20).default([]).describe('`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; all must hold. After an analysis by AI also findings, as in `filter` of the statistics: those of the last analysis that was finished when the file was asked for'),
     columns: z.array(z.string().min(1).max(100)).min(1).max(1000).optional()
-      .describe(`What the file shows, in this order: any of ${standingNames.join(', ')}, and ids of questions. Without it: all of these (surveyId in JSON and NDJSON only, since it is the same in every line), questions that were removed left out`),
+      .describe(`What the file shows, in this order: any of ${responseColumns.join(', ')}, and ids of questions. Without it: all of these (surveyId in JSON and NDJSON only, since it is the same in every line), questions that were removed left out`),
     labels: z.enum(['text', 'value']).default('text').describe('Options and headings in the author’s wording, or as values and question ids. A PDF and the summary of a workbook always have the wording'),
   })
-  .refine((body) => !isInverted(body), invertedMessage);
+  .refine((body) => !isRangeInverted(body), invertedRangeIssue);
 
 const columnsText = `One line a response, oldest first, with the responses that were accepted before the request. The columns are id, surveyVersion, submittedAt, completedAt, isComplete, durationSeconds, language,
 respondent (not for anonymous surveys), then the questions, then metadata as a JSON text. CHECKBOXES and a MATRIX with several answers have a column an option that holds 1 or 0 (empty: not answered), a MATRIX has a column
@@ -69,20 +69,20 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
   };
   return [
     route({
-      method: 'POST', path: '/exports/surveys/{surveyId}', tag: 'Exports', summary: 'Ask for a file of responses', description: `${columnsText}\n\nFiles are made one after the other; a user may have ${openAtMost} that are not made yet (429).`,
+      method: 'POST', path: '/exports/surveys/{surveyId}', tag: 'Exports', summary: 'Ask for a file of responses', description: `${columnsText}\n\nFiles are made one after the other; a user may have ${maxOpenExports} that are not made yet (429).`,
       access: { kind: 'survey', right: 'read', by: 'surveyId' }, limit: 'api', body: exportBody, reply: acceptedExportSchema, replyStatus: 202,
       handle: async ({ params, body, principal }) => {
         const survey = await deps.surveys.load(params['surveyId'] ?? '');
         if (!survey) throw notFound('survey');
-        const known = await deps.findings.named(survey.id, body.filters);
-        assertKnown(survey, body, known);
+        const known = await deps.annotations.findByNames(survey.id, body.filters);
+        assertColumnsAndFilters(survey, body, known);
         const record = {
           id: deps.newId(), surveyId: survey.id, userId: principal.userId, format: body.format, surveyVersion: survey.version, createdAt: new Date(deps.now()),
           options: {
             startDate: body.startDate?.toISOString(), endDate: body.endDate?.toISOString(), isComplete: body.isComplete, filters: body.filters, editions: editionsOf(known), columns: body.columns, labels: body.labels,
           },
         };
-        if (!(await deps.exports.create(record))) throw new Problem('RATE_LIMITED', `You have ${openAtMost} files that are not made yet: wait for them, or remove some`, { retryAfterSeconds: 10 });
+        if (!(await deps.exports.create(record))) throw new Problem('RATE_LIMITED', `You have ${maxOpenExports} files that are not made yet: wait for them, or remove some`, { retryAfterSeconds: 10 });
         return accepted({ exportId: record.id, surveyId: survey.id, format: body.format, status: 'PENDING', progress: 0, createdAt: record.createdAt.toISOString() });
       },
     }),
@@ -99,17 +99,17 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
       access: { kind: 'survey', right: 'read', by: 'exportId' }, limit: 'api', reply: exportSchema, replyStatus: 200,
       handle: async ({ params }) => ok(presentExport(await find(params['exportId']))),
     }),
-    { mediaTypes: Object.values(fileKinds).map(({ mediaType }) => mediaType.split(';', 1)[0] ?? mediaType), ...route({
+    { mediaTypes: Object.values(fileTypes).map(({ mediaType }) => mediaType.split(';', 1)[0] ?? mediaType), ...route({
       method: 'GET', path: '/exports/{exportId}/download', tag: 'Exports', summary: 'Download the file', description: 'With Content-Disposition, Content-Length and ETag. 409 EXPORT_NOT_READY before the file is there, 404 when it has expired.',
       access: { kind: 'survey', right: 'read', by: 'exportId' }, limit: 'api', reply: null, replyMediaType: 'application/octet-stream', replyStatus: 200,
-      handle: async (call) => {
-        const record = await find(call.params['exportId']);
+      handle: async (request) => {
+        const record = await find(request.params['exportId']);
         if (record.status === 'EXPIRED') throw notFound(`file any more${record.error === null ? ': it has expired' : `. ${record.error}`}`);
         if (record.status === 'FAILED') throw conflict('EXPORT_NOT_READY', 'The export failed: there is no file');
         const size = record.status === 'COMPLETED' ? await deps.files.size(record.id) : undefined;
         if (size === undefined || record.sha256 === null) throw conflict('EXPORT_NOT_READY', 'The file is not ready yet');
-        const { mediaType, ending } = fileKinds[record.format];
-        return replyWithFile(call, { path: deps.files.path(record.id), size, etag: record.sha256, mediaType, fileName: `${nameOf(call.survey.title)}-${record.createdAt.toISOString().slice(0, 10)}.${ending}` });
+        const { mediaType, ending } = fileTypes[record.format];
+        return replyWithFile(request, { path: deps.files.path(record.id), size, etag: record.sha256, mediaType, fileName: `${fileNameOf(request.survey.title)}-${record.createdAt.toISOString().slice(0, 10)}.${ending}` });
       },
     }) },
     route({
@@ -126,21 +126,21 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
   ];
 }
 
-function assertKnown(survey: SurveyWithQuestions, { filters, columns = [] }: { filters: readonly string[]; columns?: readonly string[] | undefined }, known: KnownFindings): void {
-  const findings: Finding[] = [];
+function assertColumnsAndFilters(survey: SurveyWithQuestions, { filters, columns = [] }: { filters: readonly string[]; columns?: readonly string[] | undefined }, known: KnownAnnotations): void {
+  const issues: ValidationIssue[] = [];
   for (const [index, text] of filters.entries()) {
     const parsed = parseFilter(survey, text, known);
-    if ('message' in parsed) findings.push({ path: `filters.${index}`, message: parsed.message });
+    if ('message' in parsed) issues.push({ path: `filters.${index}`, message: parsed.message });
   }
   for (const [index, name] of columns.entries()) {
-    if (!standingNames.includes(name) && !survey.questions.some(({ id }) => id === name)) findings.push({ path: `columns.${index}`, message: 'is neither a column nor a question of this survey' });
-    else if (columns.indexOf(name) < index) findings.push({ path: `columns.${index}`, message: 'is named twice' });
-    else if (name === 'respondent' && survey.isAnonymous) findings.push({ path: `columns.${index}`, message: 'is not known of an anonymous survey' });
+    if (!responseColumns.includes(name) && !survey.questions.some(({ id }) => id === name)) issues.push({ path: `columns.${index}`, message: 'is neither a column nor a question of this survey' });
+    else if (columns.indexOf(name) < index) issues.push({ path: `columns.${index}`, message: 'is named twice' });
+    else if (name === 'respondent' && survey.isAnonymous) issues.push({ path: `columns.${index}`, message: 'is not known of an anonymous survey' });
   }
-  if (findings.length > 0) throw validationProblem(findings);
+  if (issues.length > 0) throw validationProblem(issues);
 }
 
-const fileKinds: Record<ExportRecord['format'], { mediaType: string; ending: string }> = {
+const fileTypes: Record<ExportRecord['format'], { mediaType: string; ending: string }> = {
   CSV: { mediaType: 'text/csv; charset=utf-8', ending: 'csv' },
   EXCEL: { mediaType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', ending: 'xlsx' },
   PDF: { mediaType: 'application/pdf', ending: 'pdf' },
@@ -151,7 +151,7 @@ const fileKinds: Record<ExportRecord['format'], { mediaType: string; ending: str
 };
 
 /** A survey's title as a part of a file name: no path, no control characters, not too long. */
-function nameOf(title: string): string {
+function fileNameOf(title: string): string {
   const plain = title.toWellFormed().replace(/[\p{Cc}\p{Cf}/\\:*?"<>|]+/gu, ' ').replace(/\s+/g, ' ').trim();
   return [...plain].slice(0, 80).join('').replace(/^[. ]+|[. ]+$/g, '') || 'survey';
 }

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { decodeLiveCursor } from '../../domain/live-cursor.ts';
 import { validationProblem } from '../../errors.ts';
-import { ticketSeconds, type Tickets } from '../../stores/redis/tickets.ts';
+import { ticketSeconds, type Tickets } from '../../stores/redis/websocket-tickets.ts';
 import type { Channel, Session } from '../live/session.ts';
-import type { Principal } from '../principal.ts';
-import type { OpenBody } from '../reply.ts';
-import { created, route, type Route } from '../route.ts';
+import type { Principal } from '../routing/principal.ts';
+import type { StreamingBody } from '../server/reply.ts';
+import { created, route, type Route } from '../routing/route.ts';
 import { channelSchema, liveTicketSchema } from '../schemas/live.ts';
 
 export interface LiveRoutesDeps {
   tickets: Tickets<Principal>;
-  openEventStream(principal: Principal, body: OpenBody): Session;
+  openEventStream(principal: Principal, body: StreamingBody): Session;
 }
 
 const streamQuery = z.strictObject({
@@ -43,10 +43,10 @@ export function liveRoutes({ tickets, openEventStream }: LiveRoutesDeps): Route[
   ];
 }
 
-function begin(session: Session, body: OpenBody, wish: { surveyId: string; channels: Channel[]; after: string | undefined }): void {
-  session.subscribe(wish).catch(() => {
+function begin(session: Session, body: StreamingBody, request: { surveyId: string; channels: Channel[]; after: string | undefined }): void {
+  session.subscribe(request).catch(() => {
     // The survey went away between the route's own look and this one, or a store did: a client tries again and is told.
-    session.tellProblem('SERVICE_UNAVAILABLE', 'The stream could not begin', wish.surveyId);
+    session.sendProblem('SERVICE_UNAVAILABLE', 'The stream could not begin', request.surveyId);
     body.end();
   });
 }

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { notFound, validationProblem } from '../../errors.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { Member, MemberStore } from '../../stores/postgres/members.ts';
-import type { RightsChange } from '../../stores/redis/rights-news.ts';
-import { pageFields } from '../query.ts';
-import { ok, page, route, type Route } from '../route.ts';
-import { memberRoleSchema, memberSchema } from '../schemas/people.ts';
+import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
+import { pageFields } from '../schemas/query-fields.ts';
+import { ok, page, route, type Route } from '../routing/route.ts';
+import { memberRoleSchema, memberSchema } from '../schemas/accounts.ts';
 
 export interface MemberRoutesDeps {
   members: MemberStore;
   audit: Pick<Audit, 'record'>;
-  rightsChanged(change: RightsChange): void;
+  rightsChanged(change: PermissionChange): void;
 }
 
 const common = { tag: 'Members', access: { kind: 'survey', right: 'own', by: 'id' }, limit: 'api' } as const;

@@ -1,40 +1,40 @@
 import { isIP } from 'node:net';
 import { Problem } from '../../errors.ts';
-import { figuresMediaType, figuresText, type Figures } from '../../metrics.ts';
-import { limitKeyOf } from '../client-address.ts';
-import type { HeaderName } from '../head.ts';
-import type { Limits } from '../limits.ts';
-import type { Authenticate } from '../principal.ts';
+import { metricsMediaType, formatMetrics, type MetricFamilies } from '../../metrics.ts';
+import { rateLimitKeyOf } from '../server/client-address.ts';
+import type { HeaderName } from '../server/request-head.ts';
+import type { RateLimits } from '../routing/rate-limits.ts';
+import type { Authenticate } from '../routing/principal.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
-import { route, type Call } from '../route.ts';
+import { route, type RouteRequest } from '../routing/route.ts';
 
 export interface MetricsRouteDeps {
   /** The figures of all processes. */
-  figures(): Promise<readonly Figures[]>;
+  collectMetrics(): Promise<readonly MetricFamilies[]>;
   authenticate: Authenticate;
-  limits: Pick<Limits, 'consume'>;
+  limits: Pick<RateLimits, 'consume'>;
 }
 
 /** `/metrics`, for the root table. */
-export function metricsRoute({ figures, authenticate, limits }: MetricsRouteDeps): DescribedRoute {
-  const declared = route({
+export function metricsRoute({ collectMetrics, authenticate, limits }: MetricsRouteDeps): DescribedRoute {
+  const endpoint = route({
     method: 'GET', path: '/metrics', tag: 'Service', summary: 'Figures for Prometheus',
     description:
       'What the service does, summed over all its processes; what each of them needs for it (memory, processor time, event-loop delay) with its name in the label `process`. Open to callers on this machine (a loopback address at the socket, and no sign of a proxy in the headers), and to an ADMIN’s token or API key from anywhere. Others get UNAUTHORIZED without a valid token and FORBIDDEN with one of another role.',
-    access: { kind: 'public' }, limit: 'none', bearsAnyQuery: true, reply: null, replyMediaType: 'text/plain', replyStatus: 200,
-    handle: async (call) => {
-      if (!isLocal(call)) await assertAdmin(call, authenticate, limits);
-      return { kind: 'text', status: 200, text: await figuresText(await figures()), mediaType: figuresMediaType, headers: [['cache-control', 'no-store']] };
+    access: { kind: 'public' }, limit: 'none', ignoresQuery: true, reply: null, replyMediaType: 'text/plain', replyStatus: 200,
+    handle: async (request) => {
+      if (!isLocal(request)) await assertAdmin(request, authenticate, limits);
+      return { kind: 'text', status: 200, text: await formatMetrics(await collectMetrics()), mediaType: metricsMediaType, headers: [['cache-control', 'no-store']] };
     },
   });
-  return { ...declared, refusals: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'], takesBearer: true };
+  return { ...endpoint, refusals: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'], takesBearer: true };
 }
 
 /** Headers by which a proxy shows itself. */
 const proxyHeaders: readonly HeaderName[] = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
 
 /** Without X-Forwarded-For the client's address is the socket's own, whatever proxies are trusted. */
-function isLocal({ address, header }: Pick<Call, 'address' | 'header'>): boolean {
+function isLocal({ address, header }: Pick<RouteRequest, 'address' | 'header'>): boolean {
   return isLoopback(address) && proxyHeaders.every((name) => header(name) === undefined);
 }
 
@@ -43,10 +43,10 @@ export function isLoopback(address: string): boolean {
   return isIP(address) === 4 ? address.startsWith('127.') : isIP(address) === 6 && /^[0:]*:0*1$/.test(address);
 }
 
-async function assertAdmin({ address, header }: Pick<Call, 'address' | 'header'>, authenticate: Authenticate, limits: Pick<Limits, 'consume'>): Promise<void> {
+async function assertAdmin({ address, header }: Pick<RouteRequest, 'address' | 'header'>, authenticate: Authenticate, limits: Pick<RateLimits, 'consume'>): Promise<void> {
   const principal = await authenticate(header('authorization')).catch(async (error: unknown) => {
     // Guessing tokens is limited here as everywhere.
-    const { isAllowed, retryAfterSeconds } = await limits.consume('api', limitKeyOf(address));
+    const { isAllowed, retryAfterSeconds } = await limits.consume('api', rateLimitKeyOf(address));
     if (!isAllowed) throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds });
     throw error;
   });

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import type { CurrentSurvey } from '../../actors/current-survey.ts';
-import { intakeProblem } from '../../actors/intake-problem.ts';
-import type { HeldSurvey } from '../../actors/surveys.ts';
-import type { WhileAway } from '../../actors/while-away.ts';
+import { closedProblem } from '../../actors/submissions/refusals.ts';
+import type { CachedSurvey } from '../../actors/survey-cache.ts';
+import type { PostgresFallback } from '../../actors/postgres-fallback.ts';
 import { visibleOptions, visibleQuestions, visibleRows, type MatrixRow, type Option, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
-import { chooseLanguage, directionOf, translateSurvey } from '../../domain/translation.ts';
+import { chooseLanguage, directionOf, translateSurvey } from '../../domain/translation/translation.ts';
 import { notFound } from '../../errors.ts';
-import { isSameText } from '../../secrets.ts';
+import { isEqualInConstantTime } from '../../platform/secrets.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
-import { ok, route, type Route } from '../route.ts';
+import { ok, route, type Route } from '../routing/route.ts';
 import { publicSurveySchema } from '../schemas/surveys.ts';
 
 export interface PublicRoutesDeps {
   currentSurvey: CurrentSurvey;
-  whileAway: WhileAway;
+  whileAway: PostgresFallback;
   translations: Pick<TranslationStore, 'languages' | 'find'>;
   now(): number;
 }
@@ -21,7 +21,7 @@ export interface PublicRoutesDeps {
 const query = z.strictObject({ lang: z.string().max(35).regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or zh-Hans').optional().describe('The language wished for') });
 
 /** What a respondent may see without signing in. */
-export function publicRoutes({ currentSurvey, whileAway, translations, now }: PublicRoutesDeps): Route[] {
+export function publicSurveyRoutes({ currentSurvey, whileAway, translations, now }: PublicRoutesDeps): Route[] {
   const translated = async (survey: SurveyWithQuestions, lang: string | undefined) => {
     const others = (await translations.languages(survey.id)).filter((language) => language !== survey.language);
     const languages = [survey.language, ...others];
@@ -36,9 +36,9 @@ export function publicRoutes({ currentSurvey, whileAway, translations, now }: Pu
       description: 'Only surveys that take responses now; a PRIVATE one only with its token in `X-Survey-Token`. Everything else is a 404. Without `lang`, or where it is not there, the survey’s own language; that alone while PostgreSQL, which keeps the translations, is away.',
       access: { kind: 'public' }, limit: 'api', query, reply: publicSurveySchema, replyStatus: 200,
       handle: async ({ params, query: { lang }, header }) => {
-        const held = await currentSurvey(params['id'] ?? '');
-        if (!held || !isOpenTo(held, header('x-survey-token'), now())) throw notFound('survey');
-        const { survey } = held;
+        const cached = await currentSurvey(params['id'] ?? '');
+        if (!cached || !isOpenTo(cached, header('x-survey-token'), now())) throw notFound('survey');
+        const { survey } = cached;
         const untranslated = async () => present(survey, survey.language, [survey.language]);
         return ok(await whileAway.ask(() => translated(survey, lang), untranslated));
       },
@@ -46,10 +46,10 @@ export function publicRoutes({ currentSurvey, whileAway, translations, now }: Pu
   ];
 }
 
-function isOpenTo(held: HeldSurvey, token: string | undefined, nowMs: number): boolean {
-  const { visibility, accessToken } = held.survey;
-  const isInvited = visibility === 'PUBLIC' || (token !== undefined && accessToken !== null && isSameText(accessToken, token));
-  return isInvited && intakeProblem(held, nowMs) === undefined;
+function isOpenTo(cached: CachedSurvey, token: string | undefined, nowMs: number): boolean {
+  const { visibility, accessToken } = cached.survey;
+  const isInvited = visibility === 'PUBLIC' || (token !== undefined && accessToken !== null && isEqualInConstantTime(accessToken, token));
+  return isInvited && closedProblem(cached, nowMs) === undefined;
 }
 
 function present(survey: SurveyWithQuestions, language: string, languages: readonly string[]) {
@@ -57,13 +57,13 @@ function present(survey: SurveyWithQuestions, language: string, languages: reado
   return { id, title, description, language, direction: directionOf(language), languages, isAnonymous, questions: visibleQuestions(survey).map(presentQuestion) };
 }
 
-const shown = ({ id, text }: Option | MatrixRow) => ({ id, text });
+const presentLabel = ({ id, text }: Option | MatrixRow) => ({ id, text });
 
 /** All settings of a type say what an answer may be, so all are shown; stored values are not. */
 function presentQuestion(question: Question) {
   const { id, type, text, description, isRequired, order, settings } = question;
   return {
-    id, type, text, description, isRequired, order, options: visibleOptions(question).map(shown),
-    settings: { ...settings, ...(question.rows.length > 0 && { rows: visibleRows(question).map(shown) }) },
+    id, type, text, description, isRequired, order, options: visibleOptions(question).map(presentLabel),
+    settings: { ...settings, ...(question.rows.length > 0 && { rows: visibleRows(question).map(presentLabel) }) },
   };
 }

@@ -1,22 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { SurveyActors } from '../../actors/surveys.ts';
-import { changeQuestion, defineQuestion, describeQuestion, newQuestionBody, questionChangeBody } from '../../domain/question-definition.ts';
-import { meansTheSame } from '../../domain/question-meaning.ts';
-import { allocateSlots } from '../../domain/slots.ts';
+import type { SurveyActors } from '../../actors/survey-cache.ts';
+import { changeQuestion, defineQuestion, describeQuestion, newQuestionBody, questionChangeBody } from '../../domain/questions/question-definition.ts';
+import { meansTheSame } from '../../domain/questions/question-meaning.ts';
+import { allocateSlots } from '../../domain/questions/slot-allocation.ts';
 import { visibleQuestions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
-import { changedTooOften, conflict, notFound, validationProblem } from '../../errors.ts';
-import type { Intake } from '../../stores/redis/intake.ts';
-import { created, ok, route, type Route } from '../route.ts';
+import { tooManyConflicts, conflict, notFound, validationProblem } from '../../errors.ts';
+import type { Intake } from '../../stores/redis/intake/intake.ts';
+import { created, ok, route, type Route } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { questionSchema } from '../schemas/questions.ts';
-import { whileUnanswered } from '../while-unanswered.ts';
+import { saveUnlessAnswered } from '../../actors/submissions/question-change.ts';
 
 export interface QuestionRoutesDeps {
   actors: SurveyActors;
   /** Whether any accepted response answers the question. */
   hasAnswers(question: Question): Promise<boolean>;
-  holdBack: Intake['holdBack'];
+  freezeSubmissions: Intake['freeze'];
   now(): number;
   newId(): string;
 }
@@ -24,7 +24,7 @@ export interface QuestionRoutesDeps {
 const questionsAtMost = 500;
 
 export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
-  const reword = async (surveyId: string, decide: (current: SurveyWithQuestions) => SurveyWithQuestions) =>
+  const changeWording = async (surveyId: string, decide: (current: SurveyWithQuestions) => SurveyWithQuestions) =>
     deps.actors.change(surveyId, (current) => {
       const next = decide(current);
       // Who saves what was there already has changed nothing: the version stays.
@@ -38,8 +38,8 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       access: { kind: 'survey', right: 'edit', by: 'surveyId' }, limit: 'api', body: newQuestionBody, reply: questionSchema, replyStatus: 201,
       handle: async ({ params, body }) => {
         const id = deps.newId();
-        const survey = await reword(params['surveyId'] ?? '', (current) => addQuestion(current, body, id, deps.newId));
-        return created(describeQuestion(pick(survey, id)));
+        const survey = await changeWording(params['surveyId'] ?? '', (current) => addQuestion(current, body, id, deps.newId));
+        return created(describeQuestion(findQuestion(survey, id)));
       },
     }),
     route({
@@ -49,22 +49,22 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       handle: async ({ params, body, survey }) => {
         const id = params['questionId'] ?? '';
         // Another process may have changed it a moment ago.
-        const held = await deps.actors.sync(survey.id);
-        if (!held) throw notFound('question');
-        const before = pick(held.survey, id);
+        const cached = await deps.actors.sync(survey.id);
+        if (!cached) throw notFound('question');
+        const before = findQuestion(cached.survey, id);
         const isAnswered = await deps.hasAnswers(before);
         const edit = (current: SurveyWithQuestions) => editQuestion(current, id, body, { isAnswered, newId: deps.newId });
-        const isSafe = (current: SurveyWithQuestions) => isAnswered || meansTheSame(pick(current, id), pick(edit(current), id));
-        const save = (assertStill: (current: SurveyWithQuestions) => void) => reword(survey.id, (current) => {
+        const isSafe = (current: SurveyWithQuestions) => isAnswered || meansTheSame(findQuestion(current, id), findQuestion(edit(current), id));
+        const save = (assertUnchanged: (current: SurveyWithQuestions) => void) => changeWording(survey.id, (current) => {
           const next = edit(current);
-          assertStill(current);
+          assertUnchanged(current);
           return next;
         });
         const assertSafe = (current: SurveyWithQuestions) => {
-          if (!isSafe(current)) throw changedTooOften('survey');
+          if (!isSafe(current)) throw tooManyConflicts('survey');
         };
-        const saved = isSafe(held.survey) ? await save(assertSafe) : await whileUnanswered(deps, before, save);
-        return ok(describeQuestion(pick(saved, id)));
+        const saved = isSafe(cached.survey) ? await save(assertSafe) : await saveUnlessAnswered(deps, before, save);
+        return ok(describeQuestion(findQuestion(saved, id)));
       },
     }),
     route({
@@ -73,7 +73,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       access: { kind: 'survey', right: 'edit', by: 'surveyId' }, limit: 'api', reply: deletedSchema, replyStatus: 200,
       handle: async ({ params }) => {
         const id = params['questionId'] ?? '';
-        await reword(params['surveyId'] ?? '', (current) => hideQuestion(current, id));
+        await changeWording(params['surveyId'] ?? '', (current) => hideQuestion(current, id));
         return ok({ id, deleted: true });
       },
     }),
@@ -82,21 +82,21 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       access: { kind: 'survey', right: 'edit', by: 'surveyId' }, limit: 'api', reply: z.array(questionSchema), replyStatus: 200,
       body: z.strictObject({ questionIds: z.array(z.string()).max(questionsAtMost) }),
       handle: async ({ params, body }) => {
-        const saved = await reword(params['surveyId'] ?? '', (current) => reorder(current, body.questionIds));
+        const saved = await changeWording(params['surveyId'] ?? '', (current) => reorderQuestions(current, body.questionIds));
         return ok(visibleQuestions(saved).map(describeQuestion));
       },
     }),
   ];
 }
 
-function pick(survey: SurveyWithQuestions, id: string): Question {
+function findQuestion(survey: SurveyWithQuestions, id: string): Question {
   const found = survey.questions.find((question) => question.id === id && !question.isHidden);
   if (!found) throw notFound('question');
   return found;
 }
 
 /** Gives the visible questions the places 0, 1, 2 … in this order; questions whose place stays are left untouched. */
-function place(survey: SurveyWithQuestions, ordered: readonly Question[]): SurveyWithQuestions {
+function withOrder(survey: SurveyWithQuestions, ordered: readonly Question[]): SurveyWithQuestions {
   const hidden = survey.questions.filter((question) => question.isHidden && !ordered.some((other) => other.id === question.id));
   return { ...survey, questions: [...ordered.map((question, order) => (question.order === order ? question : { ...question, order })), ...hidden] };
 }
@@ -111,34 +111,34 @@ function addQuestion(current: SurveyWithQuestions, body: z.output<typeof newQues
   if (visible.length >= questionsAtMost) throw validationProblem([{ path: '', message: `a survey has at most ${questionsAtMost} questions` }]);
   const order = Math.min(body.order ?? visible.length, visible.length);
   const defined = defineQuestion(body, { id, surveyId: current.id, order, newId });
-  if ('findings' in defined) throw validationProblem(defined.findings);
+  if ('issues' in defined) throw validationProblem(defined.issues);
   const { survey, question } = withSlots(current, defined.question);
-  return place(survey, [...visible.slice(0, order), question, ...visible.slice(order)]);
+  return withOrder(survey, [...visible.slice(0, order), question, ...visible.slice(order)]);
 }
 
 /** The survey with a question changed; throws what is wrong with the change, or HAS_RESPONSES. */
 export function editQuestion(
   current: SurveyWithQuestions, id: string, body: z.output<typeof questionChangeBody>, { isAnswered, newId }: { isAnswered: boolean; newId(): string },
 ): SurveyWithQuestions {
-  const changed = changeQuestion(pick(current, id), body, { hasAnswers: isAnswered, newId });
-  if ('findings' in changed) throw validationProblem(changed.findings);
+  const changed = changeQuestion(findQuestion(current, id), body, { hasAnswers: isAnswered, newId });
+  if ('issues' in changed) throw validationProblem(changed.issues);
   if ('hasResponses' in changed) throw conflict('HAS_RESPONSES', changed.hasResponses);
   const { survey, question } = withSlots(current, changed.question);
   const others = visibleQuestions(current).filter((other) => other.id !== id);
-  const order = Math.min(body.order ?? pick(current, id).order, others.length);
-  return place(survey, [...others.slice(0, order), question, ...others.slice(order)]);
+  const order = Math.min(body.order ?? findQuestion(current, id).order, others.length);
+  return withOrder(survey, [...others.slice(0, order), question, ...others.slice(order)]);
 }
 
 function hideQuestion(current: SurveyWithQuestions, id: string): SurveyWithQuestions {
-  const hidden = { ...pick(current, id), isHidden: true };
+  const hidden = { ...findQuestion(current, id), isHidden: true };
   const rest = visibleQuestions(current).filter((other) => other.id !== id);
-  const placed = place(current, rest);
+  const placed = withOrder(current, rest);
   return { ...placed, questions: [...placed.questions, hidden] };
 }
 
-function reorder(current: SurveyWithQuestions, ids: readonly string[]): SurveyWithQuestions {
+function reorderQuestions(current: SurveyWithQuestions, ids: readonly string[]): SurveyWithQuestions {
   const byId = new Map(visibleQuestions(current).map((question) => [question.id, question]));
   if (ids.length !== byId.size || new Set(ids).size !== ids.length || ids.some((id) => !byId.has(id)))
     throw validationProblem([{ path: 'questionIds', message: 'must name every question of the survey exactly once' }]);
-  return place(current, ids.flatMap((id) => byId.get(id) ?? []));
+  return withOrder(current, ids.flatMap((id) => byId.get(id) ?? []));
 }

@@ -1,20 +1,20 @@
 import { z } from 'zod';
-import type { Erasing } from '../../actors/erasing.ts';
-import type { Reading } from '../../actors/reading.ts';
-import { compileSurvey, readAnswers } from '../../domain/answers.ts';
+import type { ResponseErasure } from '../../actors/erasure.ts';
+import type { ConsistentReads } from '../../actors/consistent-reads.ts';
+import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import { notFound } from '../../errors.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { endField, flagField, invertedMessage, isInverted, pageFields, startField } from '../query.ts';
-import { ok, page, route, type Route } from '../route.ts';
+import { endField, booleanField, invertedRangeIssue, isRangeInverted, pageFields, startField } from '../schemas/query-fields.ts';
+import { ok, page, route, type Route } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { responseSchema } from '../schemas/responses.ts';
 
 export interface ResponseRoutesDeps {
   responses: Pick<ResponseStore, 'list'>;
-  reading: Pick<Reading, 'find'>;
+  reading: Pick<ConsistentReads, 'find'>;
   surveys: Pick<SurveyStore, 'load'>;
-  erasing: Pick<Erasing, 'eraseOne'>;
+  erasure: Pick<ResponseErasure, 'eraseOne'>;
 }
 
 const listQuery = z
@@ -23,9 +23,9 @@ const listQuery = z
     cursor: z.string().max(200).optional().describe('`nextCursor` of the page before; then `page` is not used'),
     startDate: startField.optional(),
     endDate: endField.optional(),
-    isComplete: flagField.optional(),
+    isComplete: booleanField.optional(),
   })
-  .refine((query) => !isInverted(query), invertedMessage);
+  .refine((query) => !isRangeInverted(query), invertedRangeIssue);
 
 type CompiledSurvey = ReturnType<typeof compileSurvey>;
 
@@ -47,7 +47,7 @@ export function presentResponse(survey: CompiledSurvey, record: ResponseRecord) 
 }
 
 export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
-  const compiled = async (surveyId: string): Promise<CompiledSurvey> => {
+  const loadCompiled = async (surveyId: string): Promise<CompiledSurvey> => {
     const survey = await deps.surveys.load(surveyId);
     if (!survey) throw notFound('survey');
     return compileSurvey(survey);
@@ -58,7 +58,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       description: 'Pages by `page` or, stable while responses arrive, by `cursor`. A response shows here within two seconds of its acceptance.',
       access: { kind: 'survey', right: 'read', by: 'surveyId' }, limit: 'api', query: listQuery, reply: z.array(responseSchema), replyStatus: 200, isPaged: true,
       handle: async ({ params, query }) => {
-        const survey = await compiled(params['surveyId'] ?? '');
+        const survey = await loadCompiled(params['surveyId'] ?? '');
         const { records, total, nextCursor } = await deps.responses.list({ surveyId: params['surveyId'] ?? '', codeColumns: survey.survey.slotCounts.codes, ...query });
         return page(records.map((record) => presentResponse(survey, record)), { page: query.page, limit: query.limit, total, nextCursor });
       },
@@ -70,7 +70,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       handle: async ({ params }) => {
         const record = await deps.reading.find(params['responseId'] ?? '');
         if (!record) throw notFound('response');
-        return ok(presentResponse(await compiled(record.surveyId), record));
+        return ok(presentResponse(await loadCompiled(record.surveyId), record));
       },
     }),
     route({
@@ -84,7 +84,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
         // Of one that could not be stored there is no record.
         const { surveyId, responseId } = record ?? { surveyId: survey.id, responseId: (params['responseId'] ?? '').toLowerCase() };
         const stored = record && { surveyId, responseId, isComplete: record.isComplete, submittedAtMs: record.submittedAt.getTime() };
-        if (!(await deps.erasing.eraseOne({ surveyId, responseId }, stored))) throw notFound('response');
+        if (!(await deps.erasure.eraseOne({ surveyId, responseId }, stored))) throw notFound('response');
         return ok({ id: responseId, deleted: true });
       },
     }),

@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import { changedTooOften, notFound, validationProblem } from '../../errors.ts';
+import { tooManyConflicts, notFound, validationProblem } from '../../errors.ts';
 import type { Survey } from '../../domain/survey.ts';
 import type { MemberStore } from '../../stores/postgres/members.ts';
-import type { RightsChange } from '../../stores/redis/rights-news.ts';
-import { presentSurvey } from '../present.ts';
-import { ok, route, type Route } from '../route.ts';
-import { namedIdSchema } from '../schemas/common.ts';
+import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
+import { presentSurvey } from '../schemas/present-survey.ts';
+import { ok, route, type Route } from '../routing/route.ts';
+import { idInputSchema } from '../schemas/common.ts';
 import { surveySchema } from '../schemas/surveys.ts';
 
 export interface SurveyOwnerRouteDeps {
-  members: Pick<MemberStore, 'handOver'>;
-  rightsChanged(change: RightsChange): void;
+  members: Pick<MemberStore, 'transferOwnership'>;
+  rightsChanged(change: PermissionChange): void;
   /** Exact count of accepted responses. */
   responseCount(surveyId: string): Promise<number>;
   now(): number;
@@ -23,7 +23,7 @@ export function surveyOwnerRoute(deps: SurveyOwnerRouteDeps): Route {
     description:
       'The new owner is an ADMIN or EDITOR who is not disabled; whether the survey was shared with them before does not matter. Whoever owned it until now stays a member with the role EDITOR, so that nobody loses sight of a survey by mistake, ' +
       'and can leave it with `DELETE /surveys/{id}/members/{userId}`. What they set up goes on for as long as they may see the survey: webhooks, live streams, files. Naming the present owner changes nothing.',
-    access: { kind: 'survey', right: 'own', by: 'id' }, limit: 'api', body: z.strictObject({ userId: namedIdSchema }), reply: surveySchema, replyStatus: 200,
+    access: { kind: 'survey', right: 'own', by: 'id' }, limit: 'api', body: z.strictObject({ userId: idInputSchema }), reply: surveySchema, replyStatus: 200,
     handle: async ({ body: { userId }, survey }) => {
       const saved = survey.ownerId === userId ? survey : await handOver(deps, survey, userId);
       return ok(presentSurvey(saved, { responseCount: await deps.responseCount(survey.id), nowMs: deps.now(), isTokenShown: true }));
@@ -32,11 +32,11 @@ export function surveyOwnerRoute(deps: SurveyOwnerRouteDeps): Route {
 }
 
 async function handOver({ members, rightsChanged, now }: SurveyOwnerRouteDeps, { id, ownerId }: Survey, toUserId: string): Promise<Survey> {
-  const outcome = await members.handOver({ surveyId: id, fromUserId: ownerId, toUserId, at: new Date(now()) });
+  const outcome = await members.transferOwnership({ surveyId: id, fromUserId: ownerId, toUserId, at: new Date(now()) });
   if (outcome === 'unknown user') throw notFound('user');
   if (outcome === 'may own nothing') throw validationProblem([{ path: 'userId', message: 'must be an ADMIN or EDITOR who is not disabled' }]);
   // The rights of the call are looked at again when it comes again.
-  if (outcome === 'changed meanwhile') throw changedTooOften('survey');
+  if (outcome === 'changed meanwhile') throw tooManyConflicts('survey');
   rightsChanged({ surveyId: id });
   return outcome;
 }

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { moveSurvey } from '../../actors/lifecycle.ts';
-import type { SurveyActors } from '../../actors/surveys.ts';
+import { transitionSurvey } from '../../actors/survey-transitions.ts';
+import type { SurveyActors } from '../../actors/survey-cache.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import { freePoints } from '../../domain/questions/ordered-options.ts';
-import { carryOver } from '../../domain/translation.ts';
+import { copyStrings } from '../../domain/translation/translation.ts';
 import { surveyStatuses, visibleQuestions, type Survey, type SurveyWithQuestions } from '../../domain/survey.ts';
 import { Problem, notFound, validationProblem } from '../../errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
-import { presentSurvey, presentSurveyWithHidden, presentSurveyWithQuestions } from '../present.ts';
-import { flagField, momentField, pageFields } from '../query.ts';
-import { created, ok, page, route, type Call, type Route } from '../route.ts';
+import { presentSurvey, presentSurveyWithHidden, presentSurveyWithQuestions } from '../schemas/present-survey.ts';
+import { booleanField, timestampField, pageFields } from '../schemas/query-fields.ts';
+import { created, ok, page, route, type RouteRequest, type Route } from '../routing/route.ts';
 import { deletedSchema, languageField } from '../schemas/common.ts';
 import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
 
@@ -26,7 +26,7 @@ export interface SurveyRoutesDeps {
 }
 
 const title = z.string().trim().min(1).max(300);
-const moment = momentField.nullable();
+const moment = timestampField.nullable();
 
 const fields = {
   title,
@@ -67,9 +67,9 @@ export function applyFields(survey: SurveyWithQuestions, { status: _, ...given }
 }
 
 export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
-  const present = async (survey: Survey, right: Call['right']) =>
+  const present = async (survey: Survey, right: RouteRequest['right']) =>
     presentSurvey(survey, { responseCount: await deps.responseCount(survey.id), nowMs: deps.now(), isTokenShown: right !== 'read' });
-  const presentWhole = async (survey: SurveyWithQuestions, right: Call['right'], present = presentSurveyWithQuestions) =>
+  const presentWithQuestions = async (survey: SurveyWithQuestions, right: RouteRequest['right'], present = presentSurveyWithQuestions) =>
     present(survey, { responseCount: await deps.responseCount(survey.id), nowMs: deps.now(), isTokenShown: right !== 'read' });
 
   return [
@@ -91,20 +91,20 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       handle: async ({ body, principal }) => {
         const nowMs = deps.now();
         const draft = applyFields(blankSurvey(deps.newId(), principal.userId, nowMs), body, nowMs);
-        const move = moveSurvey(draft, [{ type: 'SET_STATUS', status: body.status ?? 'DRAFT', by: 'update', isFull: false, nowMs }], { nowMs, completed: 0 });
+        const move = transitionSurvey(draft, [{ type: 'SET_STATUS', status: body.status ?? 'DRAFT', by: 'update', isFull: false, nowMs }], { nowMs, completed: 0 });
         await deps.surveys.create(move.survey, move.events);
-        await deps.actors.adopt(move.survey);
-        return created(await presentWhole(move.survey, 'own'));
+        await deps.actors.add(move.survey);
+        return created(await presentWithQuestions(move.survey, 'own'));
       },
     }),
     route({
       method: 'GET', path: '/surveys/{id}', tag: 'Surveys', summary: 'Read a survey with its questions', access: { kind: 'survey', right: 'read', by: 'id' },
       description: 'Responses go on naming questions, options and rows that were taken out of the survey: with `includeHidden` these are shown too, each with `isHidden: true`, deleted questions after the others.',
-      limit: 'api', query: z.strictObject({ includeHidden: flagField.default(false).describe('Also what was taken out of the survey and may still be named by responses') }), reply: surveyWithQuestionsSchema, replyStatus: 200,
+      limit: 'api', query: z.strictObject({ includeHidden: booleanField.default(false).describe('Also what was taken out of the survey and may still be named by responses') }), reply: surveyWithQuestionsSchema, replyStatus: 200,
       handle: async ({ params, query, right }) => {
         const survey = await deps.surveys.load(params['id'] ?? '');
         if (!survey) throw notFound('survey');
-        return ok(await presentWhole(survey, right, query.includeHidden ? presentSurveyWithHidden : presentSurveyWithQuestions));
+        return ok(await presentWithQuestions(survey, right, query.includeHidden ? presentSurveyWithHidden : presentSurveyWithQuestions));
       },
     }),
     route({
@@ -118,7 +118,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           throw validationProblem([{ path: 'language', message: 'the survey has a translation to this language: delete that first' }]);
         const edit = (current: SurveyWithQuestions) => (Object.keys(body).some((name) => name !== 'status') ? applyFields(current, body, deps.now()) : current);
         const survey = body.status === undefined ? await deps.actors.edit(id, edit) : await deps.actors.setStatus(id, body.status, 'update', edit);
-        return ok(await presentWhole(survey, right));
+        return ok(await presentWithQuestions(survey, right));
       },
     }),
     route({
@@ -138,7 +138,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', isBodyOptional: true,
       body: z.strictObject({ status: z.literal('ACTIVE', { error: 'only ACTIVE can be published' }).optional() }),
       reply: surveyWithQuestionsSchema, replyStatus: 200,
-      handle: async ({ params, right }) => ok(await presentWhole(await deps.actors.setStatus(params['id'] ?? '', 'ACTIVE', 'publish'), right)),
+      handle: async ({ params, right }) => ok(await presentWithQuestions(await deps.actors.setStatus(params['id'] ?? '', 'ACTIVE', 'publish'), right)),
     }),
     route({
       method: 'POST', path: '/surveys/{id}/duplicate', tag: 'Surveys', summary: 'Copy a survey without its responses',
@@ -151,9 +151,9 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
         const { copy, newIds } = copySurvey(source, { id: deps.newId(), ownerId: principal.userId, title: body.title, nowMs: deps.now(), newId: deps.newId });
         await deps.surveys.create(copy);
         for (const { language, strings } of await deps.translations.all(source.id))
-          await deps.translations.merge({ surveyId: copy.id, language, strings: carryOver(strings, newIds), removedKeys: [], at: new Date(deps.now()) });
-        await deps.actors.adopt(copy);
-        return created(await presentWhole(copy, 'own'));
+          await deps.translations.merge({ surveyId: copy.id, language, strings: copyStrings(strings, newIds), removedKeys: [], at: new Date(deps.now()) });
+        await deps.actors.add(copy);
+        return created(await presentWithQuestions(copy, 'own'));
       },
     }),
     route({
@@ -182,10 +182,10 @@ interface CopyOptions {
 function copySurvey(source: SurveyWithQuestions, { id, ownerId, title: newTitle, nowMs, newId }: CopyOptions): { copy: SurveyWithQuestions; newIds: ReadonlyMap<string, string> } {
   const blank = blankSurvey(id, ownerId, nowMs);
   const newIds = new Map<string, string>();
-  const renamed = <T extends { id: string }>(item: T): T => {
-    const own = newId();
-    newIds.set(item.id, own);
-    return { ...item, id: own };
+  const withNewId = <T extends { id: string }>(item: T): T => {
+    const freshId = newId();
+    newIds.set(item.id, freshId);
+    return { ...item, id: freshId };
   };
   const copy: SurveyWithQuestions = {
     ...source, ...blank,
@@ -194,7 +194,7 @@ function copySurvey(source: SurveyWithQuestions, { id, ownerId, title: newTitle,
     accessToken: source.visibility === 'PRIVATE' ? newAccessToken() : null, responseQuota: source.responseQuota,
     submissionRateLimit: source.submissionRateLimit, aiEnabled: source.aiEnabled, language: source.language, retentionDays: source.retentionDays,
     slotCounts: source.slotCounts,
-    questions: visibleQuestions(source).map((question, order) => ({ ...renamed(question), surveyId: id, order, options: freePoints(question.options).map(renamed), rows: question.rows.map(renamed) })),
+    questions: visibleQuestions(source).map((question, order) => ({ ...withNewId(question), surveyId: id, order, options: freePoints(question.options).map(withNewId), rows: question.rows.map(withNewId) })),
   };
   return { copy, newIds };
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { canonicalLanguage } from '../../domain/language.ts';
-import { describeTranslation, directionOf, readTranslation, translationLanguages } from '../../domain/translation.ts';
+import { describeTranslation, directionOf, readTranslation, translationLanguages } from '../../domain/translation/translation.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound, validationProblem } from '../../errors.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { wordingHash, type TranslationStore } from '../../stores/postgres/translations.ts';
-import { pageFields, pageOf } from '../query.ts';
-import { ok, page, route, type Route } from '../route.ts';
+import { pageFields, slicePage } from '../schemas/query-fields.ts';
+import { ok, page, route, type Route } from '../routing/route.ts';
 import { translationListItemSchema, translationSchema } from '../schemas/surveys.ts';
 
 export interface TranslationRoutesDeps {
@@ -17,14 +17,14 @@ export interface TranslationRoutesDeps {
   now(): number;
 }
 
-const words = (length: number) => z.string().trim().min(1).max(length).nullable().optional();
-const items = z.array(z.strictObject({ id: z.string(), text: z.string().trim().min(1).max(500).nullable() })).max(200).optional();
+const optionalText = (length: number) => z.string().trim().min(1).max(length).nullable().optional();
+const optionalTexts = z.array(z.strictObject({ id: z.string(), text: z.string().trim().min(1).max(500).nullable() })).max(200).optional();
 
 const body = z
   .strictObject({
-    title: words(300),
-    description: words(5000),
-    questions: z.array(z.strictObject({ id: z.string(), text: words(2000), description: words(5000), options: items, rows: items })).max(500).optional(),
+    title: optionalText(300),
+    description: optionalText(5000),
+    questions: z.array(z.strictObject({ id: z.string(), text: optionalText(2000), description: optionalText(5000), options: optionalTexts, rows: optionalTexts })).max(500).optional(),
   })
   .refine((given) => Object.keys(given).length > 0, 'name at least one field');
 
@@ -42,14 +42,14 @@ export function translationRoutes(deps: TranslationRoutesDeps): Route[] {
       handle: async ({ survey, query }) => {
         const others = (await translations.languages(survey.id)).filter((language) => language !== survey.language);
         const all = [survey.language, ...others].map((language, index) => ({ language, direction: directionOf(language), isOwn: index === 0 }));
-        return page(pageOf(all, query), { ...query, total: all.length });
+        return page(slicePage(all, query), { ...query, total: all.length });
       },
     }),
     route({
       ...common, method: 'GET', path: '/surveys/{id}/translations/{language}', summary: 'Read a translation', access: read, reply: translationSchema, replyStatus: 200,
       description: '`stale` names the texts whose source was reworded since, `missing` those that are not translated.',
       handle: async ({ params }) => {
-        const survey = await loadFor(surveys, params);
+        const survey = await loadSurvey(surveys, params);
         const translation = await translations.find(survey.id, languageOf(params));
         if (!translation) throw notFound('translation');
         return ok(describeTranslation(survey, translation, wordingHash));
@@ -74,11 +74,11 @@ function putRoute({ surveys, translations, audit, now }: TranslationRoutesDeps):
     ...common, method: 'PUT', path: '/surveys/{id}/translations/{language}', summary: 'Translate a survey, whole or in parts', access: edit, body, reply: translationSchema, replyStatus: 200,
     description: `Languages: ${translationLanguages.join(' ')}. Texts that are left out stay as they are; null takes one back. What is not translated is shown in the survey’s own language.`,
     handle: async ({ params, body: given, principal }) => {
-      const survey = await loadFor(surveys, params);
+      const survey = await loadSurvey(surveys, params);
       const language = languageOf(params);
       if (!translationLanguages.some((known) => known === language)) throw validationProblem([{ path: 'language', message: `must be one of ${translationLanguages.join(', ')}` }]);
       if (language === survey.language) throw validationProblem([{ path: 'language', message: 'is the survey’s own language' }]);
-      const { strings, removedKeys, findings } = readTranslation(survey, given, wordingHash);
+      const { strings, removedKeys, issues: findings } = readTranslation(survey, given, wordingHash);
       if (findings.length > 0) throw validationProblem(findings);
       const translation = await translations.merge({ surveyId: survey.id, language, strings, removedKeys, at: new Date(now()) });
       await audit.record({ actor: principal, action: 'translation.changed', objectKind: 'survey', objectId: survey.id, details: { language } });
@@ -93,7 +93,7 @@ function languageOf(params: Readonly<Record<string, string>>): string {
   return canonicalLanguage(text) ?? text;
 }
 
-async function loadFor(surveys: Pick<SurveyStore, 'load'>, params: Readonly<Record<string, string>>): Promise<SurveyWithQuestions> {
+async function loadSurvey(surveys: Pick<SurveyStore, 'load'>, params: Readonly<Record<string, string>>): Promise<SurveyWithQuestions> {
   const survey = await surveys.load(params['id'] ?? '');
   if (!survey) throw notFound('survey');
   return survey;

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { CurrentSurvey } from '../../actors/current-survey.ts';
-import { intakeProblem } from '../../actors/intake-problem.ts';
-import type { HeldSurvey } from '../../actors/surveys.ts';
+import { closedProblem } from '../../actors/submissions/refusals.ts';
+import type { CachedSurvey } from '../../actors/survey-cache.ts';
 import type { Question } from '../../domain/survey.ts';
 import { Problem, notFound, validationProblem } from '../../errors.ts';
-import { isSameText } from '../../secrets.ts';
+import { isEqualInConstantTime } from '../../platform/secrets.ts';
 import { inspectContent } from '../../stores/uploads/media-type.ts';
-import type { Uploads } from '../../stores/uploads.ts';
-import { replyWithFile } from '../file-reply.ts';
+import type { Uploads } from '../../stores/uploads/uploads.ts';
+import { replyWithFile } from '../server/file-reply.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
-import { created, route, type Route } from '../route.ts';
+import { created, route, type Route } from '../routing/route.ts';
 import { uploadSchema } from '../schemas/uploads.ts';
 
 export interface UploadRoutesDeps {
@@ -22,10 +22,10 @@ export interface UploadRoutesDeps {
 }
 
 export function uploadRoutes(deps: UploadRoutesDeps): DescribedRoute[] {
-  return [sendRoute(deps), downloadRoute(deps)];
+  return [uploadRoute(deps), downloadRoute(deps)];
 }
 
-function sendRoute({ uploads, currentSurvey, maxBytes, now, newId }: UploadRoutesDeps): Route {
+function uploadRoute({ uploads, currentSurvey, maxBytes, now, newId }: UploadRoutesDeps): Route {
   return route({
     method: 'POST', path: '/uploads/surveys/{surveyId}/questions/{questionId}', tag: 'Uploads', summary: 'Upload a file for an answer',
     description: [
@@ -34,18 +34,18 @@ function sendRoute({ uploads, currentSurvey, maxBytes, now, newId }: UploadRoute
       'The answer names the `uploadId` as `textValue`. An upload belongs to this survey and question and to one response; unless a response claims it within 24 hours, it goes.',
     ].join('\n\n'),
     access: { kind: 'public' }, limit: 'api', bodyKind: 'stream', maxBodyBytes: maxBytes, reply: uploadSchema, replyStatus: 201,
-    handle: async (call) => {
-      assertUnpacked(call.header('content-encoding'));
-      const fileName = readFileName(call.header('x-filename'));
-      const held = await currentSurvey(call.params['surveyId'] ?? '');
-      if (!held) throw notFound('survey');
-      const question = openQuestion(held, call.params['questionId'] ?? '', { token: call.header('x-survey-token'), nowMs: now() });
+    handle: async (request) => {
+      assertNotCompressed(request.header('content-encoding'));
+      const fileName = readFileName(request.header('x-filename'));
+      const cached = await currentSurvey(request.params['surveyId'] ?? '');
+      if (!cached) throw notFound('survey');
+      const question = findOpenQuestion(cached, request.params['questionId'] ?? '', { token: request.header('x-survey-token'), nowMs: now() });
       const limit = Math.min(maxBytes, Number(question.settings['maxBytes'] ?? maxBytes));
-      if (Number(call.header('content-length') ?? 0) > limit) throw tooLarge(limit);
-      const pieces = bounded(call.bodyPieces(), limit);
-      const { bytes, mimeType } = await inspectContent(pieces, { declared: call.header('content-type'), taken: typesOf(question) });
+      if (Number(request.header('content-length') ?? 0) > limit) throw fileTooLarge(limit);
+      const chunks = limitSize(request.bodyChunks(), limit);
+      const { bytes, mimeType } = await inspectContent(chunks, { declared: request.header('content-type'), acceptedTypes: allowedTypesOf(question) });
       const id = newId();
-      const saved = await uploads.save({ id, surveyId: held.survey.id, questionId: question.id, fileName, mimeType }, bytes);
+      const saved = await uploads.save({ id, surveyId: cached.survey.id, questionId: question.id, fileName, mimeType }, bytes);
       return created({ uploadId: id, ...saved });
     },
   });
@@ -55,10 +55,10 @@ function downloadRoute({ uploads }: UploadRoutesDeps): DescribedRoute {
   const download = route({
     method: 'GET', path: '/uploads/{uploadId}', tag: 'Uploads', summary: 'Download an uploaded file', description: 'Always as an attachment. One range of bytes may be asked for.',
     access: { kind: 'survey', right: 'read', by: 'uploadId' }, limit: 'api', reply: null, replyMediaType: 'application/octet-stream', replyStatus: 200,
-    handle: async (call) => {
-      const upload = await uploads.find(call.params['uploadId'] ?? '');
+    handle: async (request) => {
+      const upload = await uploads.find(request.params['uploadId'] ?? '');
       if (!upload) throw notFound('upload');
-      return replyWithFile(call, {
+      return replyWithFile(request, {
         read: (first, last) => uploads.read(upload.id, first, last), size: upload.size, etag: upload.sha256, mediaType: upload.mimeType, fileName: upload.fileName,
       });
     },
@@ -67,39 +67,39 @@ function downloadRoute({ uploads }: UploadRoutesDeps): DescribedRoute {
 }
 
 /** The question, if it takes files now from who asks; the refusals are those of a submission. */
-function openQuestion(held: HeldSurvey, questionId: string, { token, nowMs }: { token: string | undefined; nowMs: number }): Question {
-  const { survey } = held;
-  const isTokenRight = survey.visibility === 'PUBLIC' || (token !== undefined && survey.accessToken !== null && isSameText(survey.accessToken, token));
+function findOpenQuestion(cached: CachedSurvey, questionId: string, { token, nowMs }: { token: string | undefined; nowMs: number }): Question {
+  const { survey } = cached;
+  const isTokenRight = survey.visibility === 'PUBLIC' || (token !== undefined && survey.accessToken !== null && isEqualInConstantTime(survey.accessToken, token));
   if (!isTokenRight) throw new Problem('FORBIDDEN', 'This survey takes uploads only with its token');
   const question = survey.questions.find(({ id, isHidden }) => id === questionId && !isHidden);
   if (!question) throw notFound('question');
   if (question.type !== 'FILE_UPLOAD') throw validationProblem([{ path: 'questionId', message: `takes no files: its type is ${question.type}` }]);
-  const problem = intakeProblem(held, nowMs);
+  const problem = closedProblem(cached, nowMs);
   if (problem) throw problem;
   return question;
 }
 
-const typesOf = ({ settings }: Question): string[] | undefined => z.array(z.string()).optional().parse(settings['mimeTypes']);
+const allowedTypesOf = ({ settings }: Question): string[] | undefined => z.array(z.string()).optional().parse(settings['mimeTypes']);
 
 /** A packed body would be kept as it came, and be another file than the one that was meant. */
-function assertUnpacked(encoding: string | undefined): void {
+function assertNotCompressed(encoding: string | undefined): void {
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed for the way');
 }
 
-function tooLarge(limit: number): Problem {
+function fileTooLarge(limit: number): Problem {
   return new Problem('PAYLOAD_TOO_LARGE', `The file is larger than ${limit} bytes`);
 }
 
-async function* bounded(pieces: AsyncGenerator<Buffer>, limit: number): AsyncGenerator<Buffer> {
+async function* limitSize(chunks: AsyncGenerator<Buffer>, limit: number): AsyncGenerator<Buffer> {
   let size = 0;
-  for await (const piece of pieces) {
-    size += piece.length;
-    if (size > limit) throw tooLarge(limit);
-    yield piece;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > limit) throw fileTooLarge(limit);
+    yield chunk;
   }
 }
 
-const longestName = 200;
+const maxNameLength = 200;
 
 /** The last part of a percent-encoded name, without what could mislead a reader: control and direction marks, folders. */
 export function readFileName(header: string | undefined): string {
@@ -113,5 +113,5 @@ export function readFileName(header: string | undefined): string {
   }
   const last = name.split(/[/\\]/).at(-1) ?? '';
   const clean = last.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '').trim().replace(/^\.+/, '');
-  return clean === '' ? 'upload' : [...clean].slice(-longestName).join('');
+  return clean === '' ? 'upload' : [...clean].slice(-maxNameLength).join('');
 }

@@ -4,16 +4,16 @@ import type { Passwords } from '../../auth/passwords.ts';
 import { notFound } from '../../errors.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { User, UserChange, UserStore } from '../../stores/postgres/users.ts';
-import type { RightsChange } from '../../stores/redis/rights-news.ts';
-import { pageFields } from '../query.ts';
-import { created, ok, page, route, type Route } from '../route.ts';
+import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
+import { pageFields } from '../schemas/query-fields.ts';
+import { created, ok, page, route, type Route } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
-import { emailField, newPasswordField, roleSchema, userSchema } from '../schemas/people.ts';
+import { emailField, newPasswordField, roleSchema, userSchema } from '../schemas/accounts.ts';
 
 export interface UserRoutesDeps {
   users: Pick<UserStore, 'find' | 'list' | 'create' | 'change' | 'remove'>;
   passwords: Pick<Passwords, 'hash'>;
-  rightsChanged(change: RightsChange): void;
+  rightsChanged(change: PermissionChange): void;
   audit: Pick<Audit, 'record'>;
   newId(): string;
 }

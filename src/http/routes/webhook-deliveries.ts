@@ -3,14 +3,14 @@ import { conflict, notFound } from '../../errors.ts';
 import type { JobSender } from '../../pipelines/queues.ts';
 import type { Delivery, DeliveryStore } from '../../stores/postgres/webhook-deliveries.ts';
 import type { Webhook, WebhookStore } from '../../stores/postgres/webhooks.ts';
-import { pageFields, startField, untilField } from '../query.ts';
-import { accepted, concerning, page, route, type Route } from '../route.ts';
+import { pageFields, startField, untilField } from '../schemas/query-fields.ts';
+import { accepted, aboutSurvey, page, route, type Route } from '../routing/route.ts';
 import { deliverySchema, replaySchema, webhookEventSchema } from '../schemas/webhooks.ts';
 import { isSending, webhookOf } from './webhooks.ts';
 
 export interface WebhookDeliveryRoutesDeps {
   webhooks: Pick<WebhookStore, 'find'>;
-  deliveries: Pick<DeliveryStore, 'add' | 'find' | 'list' | 'again' | 'replay'>;
+  deliveries: Pick<DeliveryStore, 'add' | 'find' | 'list' | 'redeliver' | 'replay'>;
   jobs: JobSender;
   now(): number;
   newId(): string;
@@ -19,7 +19,7 @@ export interface WebhookDeliveryRoutesDeps {
 type WebhookEvent = z.output<typeof webhookEventSchema>;
 
 const common = { tag: 'Webhooks', access: { kind: 'editor' }, limit: 'api' } as const;
-const range = z.strictObject({ since: startField, until: untilField, status: z.enum(['DELIVERED', 'FAILED']).optional() }).refine(({ since, until }) => since < until, { path: ['until'], message: 'must be after since' });
+const replayRange = z.strictObject({ since: startField, until: untilField, status: z.enum(['DELIVERED', 'FAILED']).optional() }).refine(({ since, until }) => since < until, { path: ['until'], message: 'must be after since' });
 
 /** What was sent to an endpoint, and what is sent again. */
 export function webhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps): Route[] {
@@ -31,15 +31,15 @@ function testRoute({ webhooks, deliveries, jobs, now, newId }: WebhookDeliveryRo
     ...common, method: 'POST', path: '/webhooks/{id}/test', summary: 'Send a test event',
     description: 'Signed and logged as a real one; `data` has `test: true` and made-up ids. `event` is one of the four, by default the first that the endpoint listens to. The delivery list shows how it went.',
     body: z.strictObject({ event: webhookEventSchema.optional() }).optional(), isBodyOptional: true, reply: deliverySchema, replyStatus: 202,
-    handle: async (call) => {
-      const webhook = await webhookOf(call, webhooks);
+    handle: async (request) => {
+      const webhook = await webhookOf(request, webhooks);
       assertActive(webhook);
       const [id, at] = [newId(), new Date(now())];
-      const event = call.body?.event ?? (webhook.events[0] as WebhookEvent);
-      const data = { ...sampleOf(event, { surveyId: webhook.surveyId ?? newId(), responseId: newId(), at: at.toISOString() }), test: true };
+      const event = request.body?.event ?? (webhook.events[0] as WebhookEvent);
+      const data = { ...sampleData(event, { surveyId: webhook.surveyId ?? newId(), responseId: newId(), at: at.toISOString() }), test: true };
       await deliveries.add([{ id, webhookId: webhook.id, event, eventKey: `test:${id}`, occurredAt: at, data, nextAttemptAt: at, createdAt: at }]);
-      hint(jobs, webhook.id);
-      return concerning(webhook.surveyId, accepted(presentDelivery(await found(deliveries.find(webhook.id, id)), webhook)));
+      wakeDelivery(jobs, webhook.id);
+      return aboutSurvey(webhook.surveyId, accepted(presentDelivery(await requireDelivery(deliveries.find(webhook.id, id)), webhook)));
     },
   });
 }
@@ -49,10 +49,10 @@ function listRoute({ webhooks, deliveries }: WebhookDeliveryRoutesDeps): Route {
     ...common, method: 'GET', path: '/webhooks/{id}/deliveries', summary: "List a webhook's deliveries", description: 'Newest first, with all attempts. What is settled is kept for 30 days, of one endpoint the newest million.',
     query: z.strictObject({ ...pageFields(100), status: z.enum(['PENDING', 'DELIVERED', 'FAILED']).optional(), event: webhookEventSchema.optional() }),
     reply: z.array(deliverySchema), replyStatus: 200, isPaged: true,
-    handle: async (call) => {
-      const webhook = await webhookOf(call, webhooks);
-      const { items, total } = await deliveries.list({ ...call.query, webhookId: webhook.id });
-      return page(items.map((delivery) => presentDelivery(delivery, webhook)), { page: call.query.page, limit: call.query.limit, total });
+    handle: async (request) => {
+      const webhook = await webhookOf(request, webhooks);
+      const { items, total } = await deliveries.list({ ...request.query, webhookId: webhook.id });
+      return page(items.map((delivery) => presentDelivery(delivery, webhook)), { page: request.query.page, limit: request.query.limit, total });
     },
   });
 }
@@ -61,13 +61,13 @@ function redeliverRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRout
   return route({
     ...common, method: 'POST', path: '/webhooks/{id}/deliveries/{deliveryId}/redeliver', summary: 'Send a delivery again',
     description: 'With the same `webhook-id`, and the whole schedule before it.', reply: deliverySchema, replyStatus: 202,
-    handle: async (call) => {
-      const webhook = await webhookOf(call, webhooks);
-      await found(deliveries.find(webhook.id, call.params['deliveryId'] ?? ''));
+    handle: async (request) => {
+      const webhook = await webhookOf(request, webhooks);
+      await requireDelivery(deliveries.find(webhook.id, request.params['deliveryId'] ?? ''));
       assertActive(webhook);
-      const delivery = await found(deliveries.again(webhook.id, call.params['deliveryId'] ?? '', new Date(now())));
-      hint(jobs, webhook.id);
-      return concerning(webhook.surveyId ?? surveyOf(delivery), accepted(presentDelivery(delivery, webhook)));
+      const delivery = await requireDelivery(deliveries.redeliver(webhook.id, request.params['deliveryId'] ?? '', new Date(now())));
+      wakeDelivery(jobs, webhook.id);
+      return aboutSurvey(webhook.surveyId ?? surveyIdOf(delivery), accepted(presentDelivery(delivery, webhook)));
     },
   });
 }
@@ -76,32 +76,32 @@ function replayRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRoutesD
   return route({
     ...common, method: 'POST', path: '/webhooks/{id}/replay', summary: 'Send the deliveries of a span of time again',
     description: 'Those that were made from `since` to before `until` and do not wait already, delivered or not (with `status` only those), each with the same `webhook-id` as before. `status: FAILED` brings in what was missed while the endpoint was away or its line was full.',
-    body: range, reply: replaySchema, replyStatus: 202,
-    handle: async (call) => {
-      const webhook = await webhookOf(call, webhooks);
+    body: replayRange, reply: replaySchema, replyStatus: 202,
+    handle: async (request) => {
+      const webhook = await webhookOf(request, webhooks);
       assertActive(webhook);
-      const { since, until, status } = call.body;
+      const { since, until, status } = request.body;
       const count = await deliveries.replay(webhook.id, { since, until, status, now: new Date(now()) });
-      hint(jobs, webhook.id);
-      return concerning(webhook.surveyId, accepted({ webhookId: webhook.id, since: since.toISOString(), until: until.toISOString(), deliveries: count }));
+      wakeDelivery(jobs, webhook.id);
+      return aboutSurvey(webhook.surveyId, accepted({ webhookId: webhook.id, since: since.toISOString(), until: until.toISOString(), deliveries: count }));
     },
   });
 }
 
 function assertActive(webhook: Webhook): void {
-  if (!isSending(webhook)) throw conflict('WEBHOOK_NOT_ACTIVE', webhook.isActive ? `Nothing is sent to the webhook now: ${webhook.silence}` : 'The webhook is not active');
+  if (!isSending(webhook)) throw conflict('WEBHOOK_NOT_ACTIVE', webhook.isActive ? `Nothing is sent to the webhook now: ${webhook.blockedReason}` : 'The webhook is not active');
 }
 
-async function found(delivery: Promise<Delivery | undefined>): Promise<Delivery> {
+async function requireDelivery(delivery: Promise<Delivery | undefined>): Promise<Delivery> {
   const value = await delivery;
   if (!value) throw notFound('delivery');
   return value;
 }
 
 /** A lost hint is made good by the sweeper. */
-const hint = (jobs: JobSender, webhookId: string): void => void jobs.add('webhooks', { webhookId }, { once: webhookId }).catch(() => undefined);
+const wakeDelivery = (jobs: JobSender, webhookId: string): void => void jobs.add('webhooks', { webhookId }, { once: webhookId }).catch(() => undefined);
 
-function sampleOf(event: WebhookEvent, { surveyId, responseId, at }: { surveyId: string; responseId: string; at: string }): Record<string, unknown> {
+function sampleData(event: WebhookEvent, { surveyId, responseId, at }: { surveyId: string; responseId: string; at: string }): Record<string, unknown> {
   switch (event) {
     case 'response.submitted':
     case 'response.completed':
@@ -114,7 +114,7 @@ function sampleOf(event: WebhookEvent, { surveyId, responseId, at }: { surveyId:
 }
 
 /** That of a test event is made up. */
-const surveyOf = ({ data }: Delivery): string | null => (typeof data['surveyId'] === 'string' && data['test'] !== true ? data['surveyId'] : null);
+const surveyIdOf = ({ data }: Delivery): string | null => (typeof data['surveyId'] === 'string' && data['test'] !== true ? data['surveyId'] : null);
 
 /** An endpoint that has asked to be left alone for a while is tried no sooner than that. */
 function presentDelivery({ id, event, webhookId, status, attempts, nextAttemptAt: due, createdAt }: Delivery, { pausedUntil }: Webhook) {

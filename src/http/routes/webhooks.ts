@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { isRoleWithin } from '../../auth/roles.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
-import { isId } from '../../ids.ts';
-import type { Secrets } from '../../secrets.ts';
+import { isId } from '../../platform/ids.ts';
+import type { Secrets } from '../../platform/secrets.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
-import { oldSecretsAtMost, type Webhook, type WebhookStore } from '../../stores/postgres/webhooks.ts';
+import { maxOldSecrets, type Webhook, type WebhookStore } from '../../stores/postgres/webhooks.ts';
 import { canonicalUrl, type Guard } from '../../webhooks/guard.ts';
 import { secretContext } from '../../webhooks/secret-context.ts';
 import { makeSecret } from '../../webhooks/sign.ts';
-import type { SurveyAccess } from '../dispatch.ts';
-import type { Principal } from '../principal.ts';
-import { pageFields } from '../query.ts';
+import type { SurveyAccess } from '../routing/dispatch.ts';
+import type { Principal } from '../routing/principal.ts';
+import { pageFields } from '../schemas/query-fields.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
-import { created, ok, page, route, type Call, type Route } from '../route.ts';
-import { deletedSchema, idSchema, namedIdSchema } from '../schemas/common.ts';
+import { created, ok, page, route, type RouteRequest, type Route } from '../routing/route.ts';
+import { deletedSchema, idSchema, idInputSchema } from '../schemas/common.ts';
 import { webhookEventSchema, webhookSchema, webhookWithSecretSchema } from '../schemas/webhooks.ts';
 
 export interface WebhookRoutesDeps {
@@ -27,12 +27,12 @@ export interface WebhookRoutesDeps {
 }
 
 const fiveDaysSeconds = 432_000;
-const oldSecretMs = 86_400_000;
+const replacedSecretMs = 86_400_000;
 
 const fields = {
   url: z.string().min(1).max(2048).describe('Kept as it is called: the host in ASCII and lower case, without the port that is usual, the rest percent-encoded. So it may have 2048 characters at most'),
   events: z.array(webhookEventSchema).min(1).max(20).transform((events) => [...new Set(events)]),
-  surveyId: namedIdSchema.nullable(),
+  surveyId: idInputSchema.nullable(),
   description: z.string().max(1000).nullable(),
   isActive: z.boolean(),
   batch: z.boolean(),
@@ -55,7 +55,7 @@ export function webhookRoutes(deps: WebhookRoutesDeps): Route[] {
 }
 
 /** The endpoint of the path. Whoever may not have it learns nothing of it. */
-export async function webhookOf({ params, principal }: Pick<Call, 'params' | 'principal'>, webhooks: Pick<WebhookStore, 'find'>): Promise<Webhook> {
+export async function webhookOf({ params, principal }: Pick<RouteRequest, 'params' | 'principal'>, webhooks: Pick<WebhookStore, 'find'>): Promise<Webhook> {
   const webhook = await webhooks.find(params['id'] ?? '');
   const isAllowed = webhook && (principal.role === 'ADMIN' || webhook.ownerId === principal.userId);
   if (!isAllowed) throw notFound('webhook');
@@ -85,7 +85,7 @@ function createRoute(deps: WebhookRoutesDeps): DescribedRoute {
       const { batch, ...rest } = { ...body, url };
       const [id, secret, at] = [newId(), makeSecret(), new Date(now())];
       const webhook: Webhook = {
-        ...rest, id, ownerId: principal.userId, madeAs: scopeOf(principal), isBatch: batch, secretSealed: secrets.seal(secret, secretContext(id)), oldSecrets: [],
+        ...rest, id, ownerId: principal.userId, scopeRole: scopeOf(principal), isBatch: batch, secretSealed: secrets.seal(secret, secretContext(id)), oldSecrets: [],
         failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null, createdAt: at, updatedAt: at,
       };
       await webhooks.create(webhook);
@@ -100,7 +100,7 @@ function createRoute(deps: WebhookRoutesDeps): DescribedRoute {
 function getRoute({ webhooks }: WebhookRoutesDeps): Route {
   return route({
     ...common, method: 'GET', path: '/webhooks/{id}', summary: 'Get a webhook', description: '`disabledReason` says why nothing is sent: with `disabledAt` because the service has switched it off, without it for as long as that lasts.',
-    reply: webhookSchema, replyStatus: 200, handle: async (call) => ok(presentWebhook(await webhookOf(call, webhooks))),
+    reply: webhookSchema, replyStatus: 200, handle: async (request) => ok(presentWebhook(await webhookOf(request, webhooks))),
   });
 }
 
@@ -111,18 +111,18 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
     description:
       'Fields that are left out stay as they are. `isActive: true` switches on again what the service has switched off; deliveries that wait go on. While an endpoint is inactive, what happens is not recorded for it.',
     body: changeBody, reply: webhookSchema, replyStatus: 200,
-    handle: async (call) => {
-      const { body, principal } = call;
-      const before = await webhookOf(call, webhooks);
+    handle: async (request) => {
+      const { body, principal } = request;
+      const before = await webhookOf(request, webhooks);
       const url = body.url === undefined ? undefined : await allowedUrl(deps.guard, body.url);
       await assertSurveyAllowed(deps, principal, body.surveyId);
       const { batch, ...changes } = Object.fromEntries(Object.entries({ ...body, url }).filter(([, value]) => value !== undefined)) as typeof body;
-      const madeAs = isRoleWithin(before.madeAs, scopeOf(principal)) ? before.madeAs : scopeOf(principal);
-      const after = { ...before, ...changes, madeAs, isBatch: batch ?? before.isBatch, updatedAt: new Date(now()) } as Webhook;
+      const madeAs = isRoleWithin(before.scopeRole, scopeOf(principal)) ? before.scopeRole : scopeOf(principal);
+      const after = { ...before, ...changes, scopeRole: madeAs, isBatch: batch ?? before.isBatch, updatedAt: new Date(now()) } as Webhook;
       if (!(await webhooks.save(after))) throw notFound('webhook');
-      await audit.record({ actor: principal, action: 'webhook.changed', objectKind: 'webhook', objectId: before.id, details: { fields: Object.keys(body), ...ofSurvey(after) } });
+      await audit.record({ actor: principal, action: 'webhook.changed', objectKind: 'webhook', objectId: before.id, details: { fields: Object.keys(body), ...surveyDetails(after) } });
       if (before.surveyId !== null && before.surveyId !== after.surveyId)
-        await audit.record({ actor: principal, action: 'webhook.changed', objectKind: 'webhook', objectId: before.id, details: { fields: ['surveyId'], ...ofSurvey(before) } });
+        await audit.record({ actor: principal, action: 'webhook.changed', objectKind: 'webhook', objectId: before.id, details: { fields: ['surveyId'], ...surveyDetails(before) } });
       const saved = await webhooks.find(before.id);
       if (!saved) throw notFound('webhook');
       return ok(presentWebhook(saved));
@@ -133,11 +133,11 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
 function removeRoute({ webhooks, audit }: WebhookRoutesDeps): Route {
   return route({
     ...common, method: 'DELETE', path: '/webhooks/{id}', summary: 'Delete a webhook', description: 'Its deliveries go with it.', reply: deletedSchema, replyStatus: 200,
-    handle: async (call) => {
-      const webhook = await webhookOf(call, webhooks);
+    handle: async (request) => {
+      const webhook = await webhookOf(request, webhooks);
       const { id } = webhook;
       if (!(await webhooks.remove(id))) throw notFound('webhook');
-      await audit.record({ actor: call.principal, action: 'webhook.deleted', objectKind: 'webhook', objectId: id, details: ofSurvey(webhook) });
+      await audit.record({ actor: request.principal, action: 'webhook.deleted', objectKind: 'webhook', objectId: id, details: surveyDetails(webhook) });
       return ok({ id, deleted: true });
     },
   });
@@ -146,39 +146,39 @@ function removeRoute({ webhooks, audit }: WebhookRoutesDeps): Route {
 function rotateRoute({ webhooks, secrets, audit, now }: WebhookRoutesDeps): Route {
   const rotate = (id: string, secret: string): Promise<boolean> => {
     const nowMs = now();
-    return webhooks.rotate(id, secrets.seal(secret, secretContext(id)), { oldUntil: new Date(nowMs + oldSecretMs), now: new Date(nowMs) });
+    return webhooks.rotate(id, secrets.seal(secret, secretContext(id)), { oldUntil: new Date(nowMs + replacedSecretMs), now: new Date(nowMs) });
   };
-  const assertRotated = async (call: Pick<Call, 'params' | 'principal'>, secret: string): Promise<void> => {
-    const { id } = await webhookOf(call, webhooks);
+  const assertRotated = async (request: Pick<RouteRequest, 'params' | 'principal'>, secret: string): Promise<void> => {
+    const { id } = await webhookOf(request, webhooks);
     if (await rotate(id, secret)) return;
-    const { oldSecrets } = await webhookOf(call, webhooks);
+    const { oldSecrets } = await webhookOf(request, webhooks);
     const nowMs = now();
     const ends = oldSecrets.map(({ until }) => until.getTime()).filter((until) => until > nowMs);
     // One has ended since.
-    if (ends.length < oldSecretsAtMost && (await rotate(id, secret))) return;
+    if (ends.length < maxOldSecrets && (await rotate(id, secret))) return;
     const waitMs = ends.length === 0 ? 0 : Math.min(...ends) - nowMs;
-    throw new Problem('RATE_LIMITED', `${oldSecretsAtMost} replaced secrets still sign: wait until the first of them ends`, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });
+    throw new Problem('RATE_LIMITED', `${maxOldSecrets} replaced secrets still sign: wait until the first of them ends`, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });
   };
   return route({
     ...common, method: 'POST', path: '/webhooks/{id}/rotate-secret', summary: "Replace a webhook's secret",
     description:
-      `The reply holds the new \`secret\`, which is not shown again. The replaced one signs deliveries beside it for 24 hours, and so does each of those before it. While ${oldSecretsAtMost} replaced secrets sign, another rotation is a 429.`,
+      `The reply holds the new \`secret\`, which is not shown again. The replaced one signs deliveries beside it for 24 hours, and so does each of those before it. While ${maxOldSecrets} replaced secrets sign, another rotation is a 429.`,
     reply: webhookWithSecretSchema, replyStatus: 200,
-    handle: async (call) => {
+    handle: async (request) => {
       const secret = makeSecret();
-      await assertRotated(call, secret);
-      const rotated = await webhookOf(call, webhooks);
-      await audit.record({ actor: call.principal, action: 'webhook.secret-rotated', objectKind: 'webhook', objectId: rotated.id, details: ofSurvey(rotated) });
+      await assertRotated(request, secret);
+      const rotated = await webhookOf(request, webhooks);
+      await audit.record({ actor: request.principal, action: 'webhook.secret-rotated', objectKind: 'webhook', objectId: rotated.id, details: surveyDetails(rotated) });
       return ok({ ...presentWebhook(rotated), secret });
     },
   });
 }
 
 /** One for all surveys is found with none. */
-const ofSurvey = ({ surveyId }: Webhook): { surveyId?: string } => (surveyId === null ? {} : { surveyId });
+const surveyDetails = ({ surveyId }: Webhook): { surveyId?: string } => (surveyId === null ? {} : { surveyId });
 
 /** An ADMIN's endpoint may hear of everything, that of a lesser caller only of what its owner has or was given. */
-const scopeOf = ({ role }: Principal): Webhook['madeAs'] => (role === 'ADMIN' ? 'ADMIN' : 'EDITOR');
+const scopeOf = ({ role }: Principal): Webhook['scopeRole'] => (role === 'ADMIN' ? 'ADMIN' : 'EDITOR');
 
 /** The address as it is kept; it is that which must pass, now as at every sending. */
 async function allowedUrl(guard: WebhookRoutesDeps['guard'], text: string): Promise<string> {
@@ -200,12 +200,12 @@ async function assertSurveyAllowed({ access }: Pick<WebhookRoutesDeps, 'access'>
 }
 
 /** Switched on, and nothing in the way. */
-export const isSending = ({ isActive, silence }: Webhook): boolean => isActive && (silence ?? null) === null;
+export const isSending = ({ isActive, blockedReason: silence }: Webhook): boolean => isActive && (silence ?? null) === null;
 
 function presentWebhook(webhook: Webhook) {
   const { id, url, events, surveyId, description, isActive, isBatch, maxPerSecond, maxAgeSeconds, maxWaiting, ownerId, disabledAt, createdAt, updatedAt } = webhook;
   // What lasts only for now is no setting: a client that writes back what it has read must not switch the endpoint off.
-  const disabledReason = isActive ? (webhook.silence ?? null) : webhook.disabledReason;
+  const disabledReason = isActive ? (webhook.blockedReason ?? null) : webhook.disabledReason;
   return {
     id, url, events, surveyId, description, isActive, batch: isBatch, maxPerSecond, maxAgeSeconds, maxWaiting, ownerId, disabledAt: disabledAt?.toISOString() ?? null, disabledReason,
     createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString(),

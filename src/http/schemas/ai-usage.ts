@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { providerSchema } from './ai.ts';
 import { countSchema, daySchema } from './common.ts';
 
-const figures = {
+const usageCounters = {
   calls: countSchema,
   failedCalls: countSchema.describe('Those without a reply; their tokens are not known'),
   inputTokens: countSchema,
@@ -13,9 +13,9 @@ const figures = {
 
 export const usageSchema = z
   .strictObject({
-    ...figures,
-    byModel: z.array(z.strictObject({ provider: providerSchema, model: z.string(), ...figures })).describe('The dearest first'),
-    byTask: z.array(z.strictObject({ task: z.string(), ...figures })),
-    byDay: z.array(z.strictObject({ day: daySchema, ...figures })).describe('UTC days with calls, oldest first'),
+    ...usageCounters,
+    byModel: z.array(z.strictObject({ provider: providerSchema, model: z.string(), ...usageCounters })).describe('The dearest first'),
+    byTask: z.array(z.strictObject({ task: z.string(), ...usageCounters })),
+    byDay: z.array(z.strictObject({ day: daySchema, ...usageCounters })).describe('UTC days with calls, oldest first'),
   })
   .meta({ id: 'AiUsage', description: 'What calls to AI providers took.' });

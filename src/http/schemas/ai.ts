@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { newQuestionBody } from '../../domain/question-definition.ts';
+import { newQuestionBody } from '../../domain/questions/question-definition.ts';
 import { problemTable, type ProblemCode } from '../../errors.ts';
 import { countSchema, idSchema, languageSchema } from './common.ts';
 import { directionSchema, surveyWithQuestionsSchema } from './surveys.ts';

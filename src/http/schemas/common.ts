@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { problemTable, type ProblemCode } from '../../errors.ts';
 import { canonicalLanguage, languageMessage } from '../../domain/language.ts';
-import { isId } from '../../ids.ts';
+import { isId } from '../../platform/ids.ts';
 
 /**
  * The reply schemas of this folder say what leaves the service. They are strict so that a test notices a field too many; clients are
@@ -12,7 +12,7 @@ import { isId } from '../../ids.ts';
 export const idSchema = z.string().refine(isId, 'must be a UUID in lower case').meta({ format: 'uuid' });
 
 /** An id as a client names it. What is no id names nothing: a 404, as for one that is unknown. */
-export const namedIdSchema = z.string().max(200).meta({ format: 'uuid' });
+export const idInputSchema = z.string().max(200).meta({ format: 'uuid' });
 
 /** A moment: ISO 8601, UTC, with milliseconds. */
 export const timeSchema = z.iso.datetime({ precision: 3 });
@@ -43,9 +43,9 @@ export const paginationSchema = z
 
 const codes = Object.keys(problemTable) as [ProblemCode, ...ProblemCode[]];
 
-export const findingSchema = z
+export const validationIssueSchema = z
   .strictObject({ path: z.string().describe('Where, as in `answers.0.numberValue`; empty for the body as a whole'), message: z.string() })
-  .meta({ id: 'Finding', description: 'One thing that is wrong with a request.' });
+  .meta({ id: 'ValidationIssue', description: 'One thing that is wrong with a request.' });
 
 export const problemSchema = z
   .strictObject({
@@ -54,7 +54,7 @@ export const problemSchema = z
     code: z.enum(codes),
     requestId: z.string().describe('The same as the X-Request-Id header'),
     details: z
-      .union([z.array(findingSchema).max(20), z.record(z.string(), z.unknown())])
+      .union([z.array(validationIssueSchema).max(20), z.record(z.string(), z.unknown())])
       .optional()
       .describe('VALIDATION_ERROR: the findings, at most 20. Otherwise an object, with `reason` for CONFLICT'),
   })

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { surveyAnalyticsSchema } from './analytics.ts';
-import { countSchema, idSchema, namedIdSchema, timeSchema } from './common.ts';
+import { countSchema, idSchema, idInputSchema, timeSchema } from './common.ts';
 import { answerSchema } from './responses.ts';
 import { surveyStatusSchema } from './surveys.ts';
 
@@ -16,11 +16,11 @@ export const liveClientMessageSchema = z
   .discriminatedUnion('type', [
     z.strictObject({
       type: z.literal('subscribe'),
-      surveyId: namedIdSchema,
+      surveyId: idInputSchema,
       channels: z.array(channelSchema).min(1),
       after: z.string().max(200).nullish().describe('The last cursor seen: what was missed since is sent first; null is as good as none'),
     }),
-    z.strictObject({ type: z.literal('unsubscribe'), surveyId: namedIdSchema, channels: z.array(channelSchema).min(1).optional() }),
+    z.strictObject({ type: z.literal('unsubscribe'), surveyId: idInputSchema, channels: z.array(channelSchema).min(1).optional() }),
     z.strictObject({ type: z.literal('ping') }),
   ])
   .meta({ id: 'LiveClientMessage', description: 'From the client.' });

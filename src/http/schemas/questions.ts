@@ -31,10 +31,10 @@ const fields = {
   settings: questionSettingsSchema,
 };
 
-type Typed = { type: QuestionTypeName; settings: Record<string, unknown>; options: readonly unknown[] };
+type TypedQuestion = { type: QuestionTypeName; settings: Record<string, unknown>; options: readonly unknown[] };
 
 /** Holds the settings and options against what the type says of itself. */
-function assertTyped({ type, settings, options }: Typed, context: z.core.$RefinementCtx, rowSchema: z.ZodType = matrixRowSchema): void {
+function checkTypeRules({ type, settings, options }: TypedQuestion, context: z.core.$RefinementCtx, rowSchema: z.ZodType = matrixRowSchema): void {
   const { rows, ...rest } = settings;
   const { hasRows, optionSource, settings: own } = registry[type];
   const report = (path: (string | number)[], message: string) => void context.addIssue({ code: 'custom', path, message });
@@ -46,12 +46,12 @@ function assertTyped({ type, settings, options }: Typed, context: z.core.$Refine
 
 export const questionSchema = z
   .strictObject({ ...fields, surveyId: idSchema, isHidden })
-  .superRefine((question, context) => assertTyped(question, context))
+  .superRefine((question, context) => checkTypeRules(question, context))
   .meta({ id: 'Question', description: 'A question of a survey.' });
 
 const labelSchema = z.strictObject({ id: idSchema, text: z.string() }).meta({ id: 'Label', description: 'An option or row as a respondent sees it; answers name its `id`.' });
 
 export const publicQuestionSchema = z
   .strictObject({ ...fields, options: z.array(labelSchema) })
-  .superRefine((question, context) => assertTyped(question, context, labelSchema))
+  .superRefine((question, context) => checkTypeRules(question, context, labelSchema))
   .meta({ id: 'PublicQuestion', description: 'A question as a respondent sees it.' });

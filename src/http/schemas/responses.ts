@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { momentOf, respondentProblem, responseIdProblem } from '../../domain/submission.ts';
+import { parseTimestamp, respondentProblem, responseIdProblem } from '../../domain/submission/submission.ts';
 import { idSchema, languageField, languageSchema, timeSchema } from './common.ts';
 
 /** Numbers that come back as they were sent: finite, and whole ones within 2^53 − 1. */
@@ -7,8 +7,8 @@ const exactNumber = z.number().refine((value) => !Number.isInteger(value) || Num
 
 const valueFields = ['textValue', 'numberValue', 'optionId'] as const;
 const exactlyOneValue = { oneOf: valueFields.map((name) => ({ required: [name] })) };
-type Valued = Partial<Record<(typeof valueFields)[number], unknown>>;
-const hasOneValue = (answer: Valued): boolean => valueFields.filter((name) => answer[name] !== undefined).length === 1;
+type AnswerValues = Partial<Record<(typeof valueFields)[number], unknown>>;
+const hasOneValue = (answer: AnswerValues): boolean => valueFields.filter((name) => answer[name] !== undefined).length === 1;
 const oneValueMessage = 'must have exactly one of textValue, numberValue and optionId';
 
 export const answerSchema = z
@@ -62,7 +62,7 @@ export const submittedAnswerSchema = z
   .meta({ id: 'SubmittedAnswer', description: 'Exactly one value field, the one that fits the question; several values are several answers.', ...exactlyOneValue });
 
 /** Text of a length counted as the reader counts it: in UTF-16 units. `z.string().max` counts code points. */
-const short = (longest: number, shortest = 0) =>
+const boundedText = (longest: number, shortest = 0) =>
   z.string().refine((text) => text.length >= shortest && text.length <= longest, `must have ${shortest} to ${longest} characters`).meta({ maxLength: longest, ...(shortest > 0 && { minLength: shortest }) });
 
 /** The body of a submission as documented; the route reads it by hand (domain/submission), and a test holds the two against each other. */
@@ -71,20 +71,20 @@ export const submissionBodySchema = z
     answers: z.array(submittedAnswerSchema).max(5000),
     isComplete: z.boolean().default(true).describe('`false` saves progress: missing required answers are not asked for'),
     responseId: z.string().refine((text) => responseIdProblem(text) === undefined, 'must be a UUID of its own').optional().describe('A UUID made by the client, in any case (not the nil or max UUID), or that of the response being continued; it names one response, of one survey').meta({ format: 'uuid' }),
-    resumeToken: short(200).optional().describe('From the reply to the incomplete submission that this one continues'),
+    resumeToken: boundedText(200).optional().describe('From the reply to the incomplete submission that this one continues'),
     startedAt: z
       .string()
-      .refine((text) => !Number.isNaN(momentOf(text)), 'must be an ISO 8601 time with its zone')
+      .refine((text) => !Number.isNaN(parseTimestamp(text)), 'must be an ISO 8601 time with its zone')
       .optional()
       .meta({ format: 'date-time' }),
     respondent: z.string().refine((text) => respondentProblem(text) === undefined, 'must name somebody in at most 200 characters').optional().describe('The empty text is the same as none. Not blanks alone, `.` or `..`. Told apart by code units: another case or Unicode form is another respondent. Refused for anonymous surveys').meta({ maxLength: 200 }),
     metadata: z
-      .record(short(100, 1), short(1000))
+      .record(boundedText(100, 1), boundedText(1000))
       .refine((pairs) => Object.keys(pairs).length <= 20, 'must have at most 20 pairs')
       .optional()
       .meta({ maxProperties: 20 }),
     language: languageField.optional(),
-    surveyToken: short(200).optional().describe('The token of a PRIVATE survey; the header X-Survey-Token goes before it'),
+    surveyToken: boundedText(200).optional().describe('The token of a PRIVATE survey; the header X-Survey-Token goes before it'),
   })
   .meta({
     id: 'Submission',

@@ -57,33 +57,33 @@ export const replaySchema = z
   .meta({ id: 'Replay', description: 'Deliveries of a span of time that are sent again.' });
 
 /** Only in events that are no ordinary ones. */
-const marks = {
+const eventMarks = {
   test: z.literal(true).optional().describe('Sent by a call of the test route; the ids are made up'),
   deleted: z.literal(true).optional().describe('The response, or its survey, was deleted before this was delivered'),
 };
-const surveyResponse = z.strictObject({ surveyId: idSchema, responseId: idSchema, ...marks });
+const surveyResponse = z.strictObject({ surveyId: idSchema, responseId: idSchema, ...eventMarks });
 
-const bodies = [
+const eventBodies = [
   z.strictObject({ event: z.literal('response.submitted'), timestamp: timeSchema, data: surveyResponse }),
   z.strictObject({ event: z.literal('response.completed'), timestamp: timeSchema, data: surveyResponse }),
-  z.strictObject({ event: z.literal('survey.published'), timestamp: timeSchema, data: z.strictObject({ surveyId: idSchema, title: z.string(), publishedAt: timeSchema, ...marks }) }),
+  z.strictObject({ event: z.literal('survey.published'), timestamp: timeSchema, data: z.strictObject({ surveyId: idSchema, title: z.string(), publishedAt: timeSchema, ...eventMarks }) }),
   z.strictObject({
     event: z.literal('quota.reached'),
     timestamp: timeSchema,
-    data: z.strictObject({ surveyId: idSchema, quota: z.number().int().min(1), responseCount: countSchema, reachedAt: timeSchema, ...marks }),
+    data: z.strictObject({ surveyId: idSchema, quota: z.number().int().min(1), responseCount: countSchema, reachedAt: timeSchema, ...eventMarks }),
   }),
 ] as const;
 
-const inBatch = [bodies[0].extend({ id: idSchema }), bodies[1].extend({ id: idSchema }), bodies[2].extend({ id: idSchema }), bodies[3].extend({ id: idSchema })] as const;
+const batchedEvents = [eventBodies[0].extend({ id: idSchema }), eventBodies[1].extend({ id: idSchema }), eventBodies[2].extend({ id: idSchema }), eventBodies[3].extend({ id: idSchema })] as const;
 
 /** The body that an endpoint receives. */
 export const webhookBodySchema = z
   .discriminatedUnion('event', [
-    ...bodies,
+    ...eventBodies,
     z.strictObject({
       event: z.literal('batch'),
       timestamp: timeSchema.describe('That of the first event'),
-      data: z.strictObject({ events: z.array(z.discriminatedUnion('event', inBatch)).min(1).max(100) }),
+      data: z.strictObject({ events: z.array(z.discriminatedUnion('event', batchedEvents)).min(1).max(100) }),
     }),
   ])
   .meta({ id: 'WebhookBody', description: 'What an endpoint receives. Headers and signature follow Standard Webhooks.' });

@@ -1,15 +1,15 @@
-import type { SurveyActors } from '../../actors/surveys.ts';
-import { surveyOf } from '../../ai/draft-survey.ts';
-import { generateSurveyTask, type GeneratedSurvey } from '../../ai/generate-survey.ts';
-import type { Provider } from '../../ai/provider.ts';
-import { ask } from '../../ai/structured.ts';
+import type { SurveyActors } from '../../actors/survey-cache.ts';
+import { surveyFromDraft } from '../../ai/tasks/draft-survey.ts';
+import { generateSurveyTask, type GeneratedSurvey } from '../../ai/tasks/generate-survey.ts';
+import type { Provider } from '../../ai/providers/provider.ts';
+import { ask } from '../../ai/tasks/ask.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
-import type { AiJob } from '../../stores/postgres/ai.ts';
+import type { AiJob } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 
 export interface GenerateDeps {
   surveys: Pick<SurveyStore, 'load' | 'create'>;
-  actors: Pick<SurveyActors, 'adopt'>;
+  actors: Pick<SurveyActors, 'add'>;
   now(): number;
   newId(): string;
 }
@@ -26,8 +26,8 @@ export async function generate(deps: GenerateDeps, { job, provider, signal }: { 
   const { value: draft } = await ask(provider, generateSurveyTask(prompt, Number(questionCount)), signal);
   if (!isSaved) return { surveyId: null, draft, provider: provider.name, model };
   signal.throwIfAborted();
-  const survey = surveyOf(draft, blankSurvey(job.id, job.ownerId, deps.now()), deps.newId);
+  const survey = surveyFromDraft(draft, blankSurvey(job.id, job.ownerId, deps.now()), deps.newId);
   await deps.surveys.create(survey);
-  await deps.actors.adopt(survey);
+  await deps.actors.add(survey);
   return { surveyId: survey.id, draft: null, provider: provider.name, model };
 }

@@ -1,10 +1,10 @@
-import { optimiseQuestionTask } from '../../ai/optimise-question.ts';
-import type { Provider } from '../../ai/provider.ts';
-import { ask } from '../../ai/structured.ts';
-import { wordingOf } from '../../domain/suggestion.ts';
+import { optimiseQuestionTask } from '../../ai/tasks/optimise-question.ts';
+import type { Provider } from '../../ai/providers/provider.ts';
+import { ask } from '../../ai/tasks/ask.ts';
+import { questionWording } from '../../domain/questions/suggestion.ts';
 import { visibleQuestions, type SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
-import { presentSuggestion, type StoredSuggestion, type SuggestionStore } from '../../stores/postgres/ai-suggestions.ts';
+import { presentSuggestion, type StoredSuggestion, type SuggestionStore } from '../../stores/postgres/ai/suggestions.ts';
 
 export interface OptimiseDeps {
   suggestions: Pick<SuggestionStore, 'replaceOpen'>;
@@ -25,7 +25,7 @@ export async function optimise({ suggestions, newId }: OptimiseDeps, { survey, q
   const { value } = await ask(provider, optimiseQuestionTask(question, survey), signal);
   signal.throwIfAborted();
   const made = value.map(({ aspect, problem, ...suggestion }): StoredSuggestion => ({
-    id: newId(), surveyId: survey.id, questionId, aspect, problem, suggestion, basis: wordingOf(question), applied: null, status: 'PENDING',
+    id: newId(), surveyId: survey.id, questionId, aspect, problem, suggestion, basis: questionWording(question), applied: null, status: 'PENDING',
   }));
   await suggestions.replaceOpen(questionId, made);
   return { suggestions: made.map(presentSuggestion) };

@@ -1,13 +1,13 @@
-import type { Conclusion, Summary } from '../../ai/analyses.ts';
-import type { Provider } from '../../ai/provider.ts';
-import { reportTask, type Report, type ReportBasis, type ReportContent } from '../../ai/report.ts';
-import { readThemes } from '../../ai/results.ts';
-import { ask } from '../../ai/structured.ts';
+import type { StoredSummary, Summary } from '../../ai/tasks/analyse-answers.ts';
+import type { Provider } from '../../ai/providers/provider.ts';
+import { reportTask, type Report, type ReportBasis, type ReportContent } from '../../ai/tasks/report.ts';
+import { readThemes } from '../../ai/analysis-results.ts';
+import { ask } from '../../ai/tasks/ask.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { conflict } from '../../errors.ts';
-import type { TotalsStore } from '../../stores/clickhouse/totals.ts';
-import type { AiStore, SurveyJob } from '../../stores/postgres/ai.ts';
-import type { ReportStore } from '../../stores/postgres/ai-reports.ts';
+import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
+import type { AiStore, SurveyJob } from '../../stores/postgres/ai/jobs.ts';
+import type { ReportStore } from '../../stores/postgres/ai/reports.ts';
 import { analyseSurvey } from '../../stores/survey-analytics.ts';
 
 export interface ReportDeps {
@@ -31,7 +31,7 @@ const themesSent = 20;
 export async function writeReport(deps: ReportDeps, { job, survey, provider, signal }: ReportOrder): Promise<Report & { reportId: string }> {
   const known = await deps.reports.find({ surveyId: survey.id, id: job.id });
   if (known) return { reportId: job.id, ...(known.content as ReportContent).report };
-  const basis = await gather(deps, survey);
+  const basis = await gatherBasis(deps, survey);
   if (basis.head.totalResponses === 0) throw conflict('NO_RESPONSES', 'The survey has no responses to report on');
   const { value: report } = await ask(provider, reportTask(basis, { hasRecommendations: job.request['hasRecommendations'] === 'true' }), signal);
   signal.throwIfAborted();
@@ -40,7 +40,7 @@ export async function writeReport(deps: ReportDeps, { job, survey, provider, sig
   return { reportId: job.id, ...report };
 }
 
-async function gather({ totals, analyses, isAnonymising }: ReportDeps, survey: SurveyWithQuestions): Promise<ReportBasis> {
+async function gatherBasis({ totals, analyses, isAnonymising }: ReportDeps, survey: SurveyWithQuestions): Promise<ReportBasis> {
   const surveyId = survey.id;
   // What was found in answers that were sent as they are may name somebody.
   const usable = (topic: string | undefined) => (topic !== undefined && (!isAnonymising || topic.endsWith('/masked')) ? topic : undefined);
@@ -53,5 +53,5 @@ async function gather({ totals, analyses, isAnonymising }: ReportDeps, survey: S
 }
 
 async function summaryOf(analyses: Pick<AiStore, 'lastResult'>, scope: { surveyId: string; topic: string }): Promise<Summary | undefined> {
-  return ((await analyses.lastResult(scope)) as Conclusion | null)?.conclusion;
+  return ((await analyses.lastResult(scope)) as StoredSummary | null)?.conclusion;
 }

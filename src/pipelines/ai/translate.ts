@@ -1,9 +1,9 @@
-import type { Provider } from '../../ai/provider.ts';
-import { ask } from '../../ai/structured.ts';
-import { translateTask } from '../../ai/translate.ts';
+import type { Provider } from '../../ai/providers/provider.ts';
+import { ask } from '../../ai/tasks/ask.ts';
+import { translateTask } from '../../ai/tasks/translate.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
-import { directionOf } from '../../domain/translation.ts';
-import { inBatches, untranslated, type Untranslated } from '../../domain/untranslated.ts';
+import { directionOf } from '../../domain/translation/translation.ts';
+import { inBatches, untranslated, type Untranslated } from '../../domain/translation/untranslated.ts';
 import { wordingHash, type TranslationStore } from '../../stores/postgres/translations.ts';
 
 export interface TranslateDeps {
@@ -11,7 +11,7 @@ export interface TranslateDeps {
   now(): number;
 }
 
-export interface Order {
+export interface TranslateOrder {
   survey: SurveyWithQuestions;
   languages: readonly string[];
   provider: Provider;
@@ -20,15 +20,15 @@ export interface Order {
   report(progress: number): Promise<unknown>;
 }
 
-const batchesAtOnce = 4;
+const concurrency = 4;
 
 /** Has the texts of a survey translated that need it. Each batch is stored as it comes: who begins again sends only the rest. */
-export async function translate({ translations, now }: TranslateDeps, { survey, languages, provider, signal, report }: Order) {
+export async function translate({ translations, now }: TranslateDeps, { survey, languages, provider, signal, report }: TranslateOrder) {
   const { title, language: from } = survey;
   const open = await Promise.all(languages.map(async (language) => ({ language, strings: untranslated(survey, await translations.find(survey.id, language), wordingHash) })));
   const work = open.flatMap(({ language, strings }) => inBatches(strings).map((batch) => ({ language, batch })));
   let done = 0;
-  await severalAtOnce(work, async ({ language, batch }) => {
+  await forEachConcurrently(work, async ({ language, batch }) => {
     signal.throwIfAborted();
     const { value } = await ask(provider, translateTask(batch, { title, from, to: language }), signal);
     await translations.merge({ surveyId: survey.id, language, strings: stored(batch, value), removedKeys: [], at: new Date(now()) });
@@ -42,7 +42,7 @@ function stored(batch: readonly Untranslated[], texts: readonly string[]) {
 }
 
 /** Works a list off, a few at a time; the first failure ends it once what is under way has come to its end. */
-async function severalAtOnce<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+async function forEachConcurrently<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const rest = items[Symbol.iterator]();
   let failure: unknown;
   const worker = async () => {
@@ -51,6 +51,6 @@ async function severalAtOnce<T>(items: readonly T[], work: (item: T) => Promise<
       await work(item).catch((error: unknown) => (failure ??= error));
     }
   };
-  await Promise.all(Array.from({ length: batchesAtOnce }, worker));
+  await Promise.all(Array.from({ length: concurrency }, worker));
   if (failure !== undefined) throw failure;
 }

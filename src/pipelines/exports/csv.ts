@@ -1,5 +1,5 @@
-import type { CsvColumn } from '../../stores/clickhouse/csv-cells.ts';
-import type { FileColumn, Labels, Layout } from './layout.ts';
+import type { CsvColumn } from '../../stores/clickhouse/read/csv-cells.ts';
+import type { FileColumn, Labels, Layout } from './columns.ts';
 import type { Writer } from './writer.ts';
 
 const byteOrderMark = '\uFEFF';
@@ -29,7 +29,7 @@ export const csvJson = (json: string): string => quoted(json.replaceAll(';', '\\
 const dangerous = /^'*[=+\-@\t\r\n\0＝＋－＠]/;
 /** Where a spreadsheet may begin another cell though the text is quoted: some take semicolons or tabs for separators, and then no quotation mark within a line begins a cell. */
 const dangerousInside = /([;\t\r\n])(["']*[=+\-@\0＝＋－＠])/g;
-const winking = /([;\t\r\n])'-\)/g;
+const smiley = /([;\t\r\n])'-\)/g;
 
 /**
  * A spreadsheet runs a cell that begins with one of these as a formula, so it gets an apostrophe (OWASP, “CSV Injection”), and so does
@@ -37,7 +37,7 @@ const winking = /([;\t\r\n])'-\)/g;
  * one away wherever one stands so gives back exactly what was submitted.
  */
 export function safeText(text: string): string {
-  return (dangerous.test(text) ? `'${text}` : text).replace(dangerousInside, "$1'$2").replace(winking, '$1-)');
+  return (dangerous.test(text) ? `'${text}` : text).replace(dangerousInside, "$1'$2").replace(smiley, '$1-)');
 }
 
 const special = /[",\r\n]/;

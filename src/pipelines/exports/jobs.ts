@@ -1,22 +1,22 @@
 import { Queue, UnrecoverableError, Worker, type Job } from 'bullmq';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
-import type { ExportFiles } from '../../stores/files.ts';
+import type { ExportFiles } from '../../stores/export-files.ts';
 import type { ExportStatus, ExportStore } from '../../stores/postgres/exports.ts';
 import { drainDelay, senderConnection, workerConnection } from '../queue-connections.ts';
 import { queues } from '../queues.ts';
-import type { ExportReport, MakeOptions } from './fork.ts';
+import type { ExportResult, MakeFileOptions } from './run-in-child-process.ts';
 
 export interface ExportJobsDeps {
   /** Of the instance for jobs. */
   redisUrl: string;
-  exports: Pick<ExportStore, 'find' | 'fail' | 'expire' | 'unfinished' | 'kept' | 'removeOfSurvey'>;
+  exports: Pick<ExportStore, 'find' | 'fail' | 'expire' | 'listUnfinished' | 'findWithFile' | 'removeOfSurvey'>;
   files: Pick<ExportFiles, 'remove' | 'list'>;
   /** Resolves when all responses accepted by now can be read. */
-  settled(surveyId: string): Promise<void>;
-  make(exportId: string, options: MakeOptions): Promise<ExportReport>;
+  caughtUp(surveyId: string): Promise<void>;
+  makeFile(exportId: string, options: MakeFileOptions): Promise<ExportResult>;
   /** For those who watch; may be lost. */
-  tell(job: { surveyId: string; kind: 'export'; id: string; status: ExportStatus; progress: number }): void;
+  publishProgress(job: { surveyId: string; kind: 'export'; id: string; status: ExportStatus; progress: number }): void;
   now(): number;
   log: Log;
   metrics: Pick<Metrics, 'exportEnded'>;
@@ -26,13 +26,13 @@ const queueName = 'exports';
 const { attempts, backoffMs, concurrency, payload } = queues.exports;
 /** A worker that was killed is missed this soon. */
 const lockMs = 15_000;
-const missedEveryMs = 5000;
+const stalledCheckMs = 5000;
 /** Older open exports should be in line; if the queue has lost them, they are put there again. */
 const graceMs = 60_000;
-const outOfAttempts = 'The file could not be made; please ask for it again';
+const attemptsExhausted = 'The file could not be made; please ask for it again';
 
 /** Makes files one after the other from what the outbox has put in line. Postgres is the record: the queue may lose or repeat anything. */
-export function createExportJobs({ redisUrl, exports, files, settled, make, tell, now, log, metrics }: ExportJobsDeps) {
+export function createExportJobs({ redisUrl, exports, files, caughtUp: settled, makeFile: make, publishProgress: tell, now, log, metrics }: ExportJobsDeps) {
   const queue = new Queue(queueName, { connection: senderConnection(redisUrl) });
   const stopping = new AbortController();
 
@@ -41,23 +41,23 @@ export function createExportJobs({ redisUrl, exports, files, settled, make, tell
     const record = await exports.find(exportId);
     if (!record || (record.status !== 'PENDING' && record.status !== 'PROCESSING')) return;
     const { surveyId } = record;
-    const say = (status: ExportStatus, progress: number) => tell({ surveyId, kind: 'export', id: exportId, status, progress });
-    say('PROCESSING', 0);
+    const publishStatus = (status: ExportStatus, progress: number) => tell({ surveyId, kind: 'export', id: exportId, status, progress });
+    publishStatus('PROCESSING', 0);
     await settled(surveyId);
-    const report = await make(exportId, { signal: stopping.signal, onProgress: (progress) => say('PROCESSING', progress) });
+    const report = await make(exportId, { signal: stopping.signal, onProgress: (progress) => publishStatus('PROCESSING', progress) });
     if (report.kind === 'completed') {
       metrics.exportEnded('completed');
-      say('COMPLETED', 1);
+      publishStatus('COMPLETED', 1);
     }
-    if (report.kind === 'not wanted') {
+    if (report.kind === 'cancelled') {
       const ended = await exports.find(exportId);
-      if (ended) say(ended.status, ended.progress);
+      if (ended) publishStatus(ended.status, ended.progress);
     }
     if (report.kind === 'failed') {
       await fail(exportId, report.reason);
       throw new UnrecoverableError(report.reason);
     }
-    if (report.kind === 'trouble') throw new Error(report.reason);
+    if (report.kind === 'retryable') throw new Error(report.reason);
   };
 
   const fail = async (exportId: string, reason: string): Promise<void> => {
@@ -68,17 +68,17 @@ export function createExportJobs({ redisUrl, exports, files, settled, make, tell
   };
 
   const worker = new Worker(queueName, work, {
-    connection: workerConnection(redisUrl), concurrency, drainDelay, lockDuration: lockMs, stalledInterval: missedEveryMs, maxStalledCount: attempts,
+    connection: workerConnection(redisUrl), concurrency, drainDelay, lockDuration: lockMs, stalledInterval: stalledCheckMs, maxStalledCount: attempts,
     autorun: false,
   });
   worker.on('failed', (job, error) => {
-    log.warn({ err: error, exportId: job?.data?.exportId }, 'an export was not made');
+    log.warn({ err: error, exportId: job?.data?.exportId }, 'an export job failed');
     // A worker that is stopping kills its file's process: that attempt says nothing about the export.
-    if (job && !stopping.signal.aborted && job.attemptsMade >= attempts) fail(job.data.exportId, outOfAttempts).catch((failure: unknown) => log.warn({ err: failure }, 'a failed export could not be marked'));
+    if (job && !stopping.signal.aborted && job.attemptsMade >= attempts) fail(job.data.exportId, attemptsExhausted).catch((failure: unknown) => log.warn({ err: failure }, 'a failed export could not be marked'));
   });
-  const note = (error: Error) => log.warn({ err: error }, 'the export queue has trouble');
-  queue.on('error', note);
-  worker.on('error', note);
+  const logQueueError = (error: Error) => log.warn({ err: error }, 'export queue error');
+  queue.on('error', logQueueError);
+  worker.on('error', logQueueError);
 
   const enqueue = async (exportId: string): Promise<void> => {
     await queue.add('export', { exportId }, { jobId: `export-${exportId}`, attempts, backoff: { type: 'exponential', delay: backoffMs }, removeOnComplete: true, removeOnFail: true });
@@ -88,14 +88,14 @@ export function createExportJobs({ redisUrl, exports, files, settled, make, tell
     enqueue,
     start: (): void => void worker.run().catch((error: unknown) => log.error({ err: error }, 'the export worker ended')),
     /** Puts back in line what the queue has lost. */
-    async recover(): Promise<void> {
-      for (const id of await exports.unfinished(new Date(now() - graceMs))) await enqueue(id);
+    async requeueLost(): Promise<void> {
+      for (const id of await exports.listUnfinished(new Date(now() - graceMs))) await enqueue(id);
     },
     /** Ends the time of old files, and removes files that nobody has a record of. */
-    async tidy(): Promise<void> {
+    async removeExpired(): Promise<void> {
       for (const id of await exports.expire(new Date(now()))) await files.remove(id);
       const present = await files.list(now());
-      const kept = new Set(await exports.kept(present));
+      const kept = new Set(await exports.findWithFile(present));
       for (const id of present) if (!kept.has(id)) await files.remove(id);
     },
     async removeOfSurvey(surveyId: string): Promise<void> {

@@ -1,7 +1,7 @@
-import { compileSurvey, readAnswers } from '../../domain/answers.ts';
+import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import type { GivenAnswer } from '../../domain/questions/contract.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
-import type { Layout, StandingName } from './layout.ts';
+import type { Layout, ResponseFieldName } from './columns.ts';
 import type { FileContent, Writer } from './writer.ts';
 
 /** An array of responses in the interface's shape, one a line. */
@@ -33,14 +33,14 @@ const fields = {
   language: (record) => record.language,
   respondent: (record) => (record.respondent === '' ? null : record.respondent),
   metadata: (record) => record.metadata,
-} as const satisfies Record<StandingName, (record: ResponseRecord) => unknown>;
+} as const satisfies Record<ResponseFieldName, (record: ResponseRecord) => unknown>;
 
 /** `answers` are those of the questions shown, as the interface gives them; an option and a row carry their label too. */
 function presenter({ survey, layout }: FileContent): (record: ResponseRecord) => unknown {
   const compiled = compileSurvey({ ...survey, questions: layout.questions });
   const labels = labelsOf(layout);
-  const before = layout.standing.filter((name) => name !== 'metadata');
-  const withMetadata = layout.standing.includes('metadata');
+  const before = layout.responseFields.filter((name) => name !== 'metadata');
+  const withMetadata = layout.responseFields.includes('metadata');
   return (record) => ({
     ...Object.fromEntries(before.map((name) => [name, fields[name](record)])),
     answers: readAnswers(compiled, record.row).map((answer) => labelled(answer, labels)),

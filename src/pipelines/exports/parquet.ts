@@ -1,5 +1,5 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import type { FileColumn } from './layout.ts';
+import type { FileColumn } from './columns.ts';
 import type { Writer } from './writer.ts';
 
 /** What a row group has at most: all of it is held in memory. */

@@ -1,4 +1,4 @@
-const fewestDecimals = 2;
+const minDecimals = 2;
 const significantDigits = 4;
 /** Digits of a number with a fraction that are its own; what follows is noise of computing with doubles. Whole numbers have none. */
 const ownDigits = 15;
@@ -6,7 +6,7 @@ const ownDigits = 15;
 /** A computed number as people read it: at least two decimals, and of small numbers at least four significant digits. */
 export function printedMean(value: number): string {
   if (value === 0 || !Number.isFinite(value)) return String(value);
-  const decimals = Math.max(fewestDecimals, significantDigits - 1 - Math.floor(Math.log10(Math.abs(value))));
+  const decimals = Math.max(minDecimals, significantDigits - 1 - Math.floor(Math.log10(Math.abs(value))));
   return String(Number(decimals > 100 ? value.toPrecision(significantDigits) : value.toFixed(decimals)) + 0);
 }
 

@@ -1,7 +1,7 @@
 import { registry } from '../../domain/questions/registry.ts';
-import { interpretQuestion, surveyHead } from '../../domain/statistics.ts';
+import { interpretQuestion, surveyHead } from '../../domain/analytics/statistics.ts';
 import type { Question } from '../../domain/survey.ts';
-import type { Condition, TotalsStore } from '../../stores/clickhouse/totals.ts';
+import type { Condition, TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 
 export interface SummaryQuery {
   surveyId: string;

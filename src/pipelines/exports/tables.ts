@@ -3,7 +3,7 @@ import { innerNames, inRanges, inReadingOrder, outerNames } from '../../domain/q
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question } from '../../domain/survey.ts';
 import type { Summary } from './summary.ts';
-import { figuresOf, isOfSeveral, lineLabel, type Figure } from './table-figures.ts';
+import { measuresOf, isOfSeveral, lineLabel, type Measure } from './question-measures.ts';
 import { daysIn, timelineOf } from './timeline.ts';
 
 /**
@@ -24,7 +24,7 @@ export interface QuestionTable {
   chart: ChartKind;
   answered: number;
   skipped: number;
-  figures: Figure[];
+  measures: Measure[];
   /** One line for most types; a line a row of a MATRIX or an item of a RANKING. All lines have the same labels. */
   lines: { label: string; cells: TableCell[] }[];
   /** What the chart shows instead of the lines: days in order of time, without gaps. */
@@ -54,7 +54,7 @@ export function tableOf(summary: QuestionSummary, words: TableWords = english): 
   const takesSeveral = question.rows.some((row) => isOfSeveral(question, row.id));
   // Parts of a whole only where everybody gives one answer.
   const chart = takesSeveral ? 'bars' : registry[question.type].chart;
-  const base = { question, answered, skipped, nps, chart, figures: figuresOf(summary) };
+  const base = { question, answered, skipped, nps, chart, measures: measuresOf(summary) };
   if (topWords) return { ...base, heading: 'Word', lines: [{ label: '', cells: wordCells(statistic, words) }] };
   const named = outerNames(question);
   const entries = inRanges(named, inReadingOrder(named, statistic.distribution), keysShown);

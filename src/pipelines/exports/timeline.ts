@@ -6,22 +6,22 @@ type Days = readonly (readonly [day: string, count: number])[];
 interface Period {
   nameOf(day: string): string;
   /** The period after the one of this name. */
-  after(name: string): string;
+  next(name: string): string;
 }
 
 const dayMs = 86_400_000;
 const isoDay = /^\d{4}-\d\d-\d\d$/;
 const padded = (year: number): string => String(year).padStart(4, '0');
 
-const days: Period = { nameOf: (day) => day, after: (name) => new Date(Date.parse(`${name}T00:00:00Z`) + dayMs).toISOString().slice(0, 10) };
+const days: Period = { nameOf: (day) => day, next: (name) => new Date(Date.parse(`${name}T00:00:00Z`) + dayMs).toISOString().slice(0, 10) };
 const months: Period = {
   nameOf: (day) => day.slice(0, 7),
-  after: (name) => (name.endsWith('-12') ? `${padded(Number(name.slice(0, 4)) + 1)}-01` : `${name.slice(0, 5)}${String(Number(name.slice(5)) + 1).padStart(2, '0')}`),
+  next: (name) => (name.endsWith('-12') ? `${padded(Number(name.slice(0, 4)) + 1)}-01` : `${name.slice(0, 5)}${String(Number(name.slice(5)) + 1).padStart(2, '0')}`),
 };
-const years: Period = { nameOf: (day) => day.slice(0, 4), after: (name) => padded(Number(name) + 1) };
+const years: Period = { nameOf: (day) => day.slice(0, 4), next: (name) => padded(Number(name) + 1) };
 const yearsBy = (width: number): Period => {
   const named = (first: number) => `${padded(first)}–${padded(first + width - 1)}`;
-  return { nameOf: (day) => named(Math.floor(Number(day.slice(0, 4)) / width) * width), after: (name) => named(Number(name.slice(0, 4)) + width) };
+  return { nameOf: (day) => named(Math.floor(Number(day.slice(0, 4)) / width) * width), next: (name) => named(Number(name.slice(0, 4)) + width) };
 };
 const periods: readonly Period[] = [days, months, years, yearsBy(10), yearsBy(100), yearsBy(1000)];
 
@@ -36,7 +36,7 @@ export function timelineOf(entries: Days, atMost: number): Pick<TableCell, 'labe
   const ordered = [...entries].sort(([one], [other]) => (one < other ? -1 : 1));
   const [first = ''] = ordered[0] ?? [];
   const [last = ''] = ordered.at(-1) ?? [];
-  for (const { nameOf, after } of periods) {
+  for (const { nameOf, next: after } of periods) {
     const counts = new Map([[nameOf(first), 0]]);
     for (let name = nameOf(first); name !== nameOf(last) && counts.size <= atMost; ) counts.set((name = after(name)), 0);
     if (counts.size > atMost) continue;

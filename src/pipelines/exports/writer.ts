@@ -1,11 +1,11 @@
-import type { Theme } from '../../ai/results.ts';
+import type { Theme } from '../../ai/analysis-results.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
-import type { CsvColumn } from '../../stores/clickhouse/csv-cells.ts';
-import type { CsvLines } from '../../stores/clickhouse/export-rows.ts';
+import type { CsvColumn } from '../../stores/clickhouse/read/csv-cells.ts';
+import type { CsvLines } from '../../stores/clickhouse/read/export-rows.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
-import type { FileSink } from '../../stores/files.ts';
+import type { FileSink } from '../../stores/export-files.ts';
 import type { Summary } from './summary.ts';
-import type { Layout } from './layout.ts';
+import type { Layout } from './columns.ts';
 
 export interface FileContent {
   survey: SurveyWithQuestions;

@@ -1,21 +1,21 @@
-import type { Ownership, Stream } from '../../stores/redis/stream.ts';
+import type { ShardLease, Stream } from '../../stores/redis/intake/stream.ts';
 
 /** Thrown where a shard's owner finds that the shard is another's by now, or may be: its loop starts over by asking for the lease. */
-export class Fenced extends Error {}
+export class FencedError extends Error {}
 
 export interface Lease {
   /** Throws Fenced when the shard is lost, or may be. */
-  check(): void;
+  assertHeld(): void;
   /** The owner has come further, or has nothing to do: the lease is worth renewing. */
-  progressed(): void;
+  reportProgress(): void;
   /** Nothing is renewed any more once this has resolved. */
-  end(): Promise<void>;
+  stop(): Promise<void>;
 }
 
 export interface LeaseOptions {
   stream: Pick<Stream, 'lease'>;
   /** Leased just now. */
-  owner: Ownership;
+  owner: ShardLease;
   leaseMs: number;
   renewMs: number;
   /** An owner that has come no further for so long gives the shard to another process, whose connections may be better. */
@@ -47,11 +47,11 @@ export function keepLease({ stream, owner, leaseMs, renewMs, stallMs }: LeaseOpt
   timer.unref();
 
   return {
-    check: () => {
-      if (isLost || performance.now() > heldUntil) throw new Fenced('the shard was lost');
+    assertHeld: () => {
+      if (isLost || performance.now() > heldUntil) throw new FencedError('the shard was lost');
     },
-    progressed: () => void (progressedAt = performance.now()),
-    end: async () => {
+    reportProgress: () => void (progressedAt = performance.now()),
+    stop: async () => {
       clearInterval(timer);
       await renewing;
     },

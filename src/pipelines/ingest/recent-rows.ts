@@ -1,13 +1,13 @@
-import type { RowKey, RowSpan, RowSum, StoredRows } from '../../stores/clickhouse/stored-rows.ts';
-import type { BatchKeys } from './stored-check.ts';
+import type { RowKey, RowSpan, RowSum, StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
+import type { BatchKeys } from './batch-check.ts';
 
 /** What was stored stays under watch so long: a check comes once a minute, and the last minutes are in each. */
-const watchedMs = 3 * 60_000;
+const windowMs = 3 * 60_000;
 export const bucketMs = 10_000;
 /** Rows that are being stored at the moment are in the response store before they are in the sums. */
-const settleMs = 15_000;
-const mostSurveys = 500;
-const mostLater = 20_000;
+const graceMs = 15_000;
+const maxSurveysPerQuery = 500;
+const maxLaterVersions = 20_000;
 
 interface Bucket extends RowSum {
   /** Entries of the stream in which its rows are. */
@@ -30,12 +30,12 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
   let later: { key: RowKey; entry: string; storedAtMs: number }[] = [];
 
   const forgetBefore = (nowMs: number): void => {
-    const oldest = Math.floor((nowMs - watchedMs) / bucketMs);
+    const oldest = Math.floor((nowMs - windowMs) / bucketMs);
     for (const [surveyId, buckets] of surveys) {
       for (const bucket of buckets.keys()) if (bucket < oldest) buckets.delete(bucket);
       if (buckets.size === 0) surveys.delete(surveyId);
     }
-    later = later.filter(({ storedAtMs }) => storedAtMs > nowMs - watchedMs).slice(-mostLater);
+    later = later.filter(({ storedAtMs }) => storedAtMs > nowMs - windowMs).slice(-maxLaterVersions);
   };
 
   /** Spans whose sums are not those that were stored. */
@@ -52,7 +52,7 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
 
   return {
     /** A batch that was stored. */
-    add({ first, later: others }: BatchKeys, { firstEntry, lastEntry }: EntrySpan, nowMs: number): void {
+    add({ firstVersionSums: first, laterVersionKeys: others }: BatchKeys, { firstEntry, lastEntry }: EntrySpan, nowMs: number): void {
       for (const [surveyId, moments] of first) {
         let buckets = surveys.get(surveyId);
         if (!buckets) surveys.set(surveyId, (buckets = new Map()));
@@ -72,9 +72,9 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
       forgetBefore(nowMs);
       const found: EntrySpan[] = [];
       const surveyIds = [...surveys.keys()];
-      const span = { fromMs: Math.floor((nowMs - watchedMs) / bucketMs + 1) * bucketMs, toMs: Math.floor((nowMs - settleMs) / bucketMs) * bucketMs - 1 };
-      for (let from = 0; from < surveyIds.length; from += mostSurveys) {
-        const some = { ...span, surveyIds: surveyIds.slice(from, from + mostSurveys) };
+      const span = { fromMs: Math.floor((nowMs - windowMs) / bucketMs + 1) * bucketMs, toMs: Math.floor((nowMs - graceMs) / bucketMs) * bucketMs - 1 };
+      for (let from = 0; from < surveyIds.length; from += maxSurveysPerQuery) {
+        const some = { ...span, surveyIds: surveyIds.slice(from, from + maxSurveysPerQuery) };
         // Rows that were stored twice, or replaced since, count otherwise: only then each response is counted once, which takes longer.
         if ((await differing(some, false)).length > 0) found.push(...(await differing(some, true)));
       }

@@ -1,4 +1,4 @@
-import type { RowKey } from '../../stores/clickhouse/stored-rows.ts';
+import type { RowKey } from '../../stores/clickhouse/read/stored-rows.ts';
 
 /** A row as it is found in the bytes of its line, without its texts being made. */
 export interface RowView {

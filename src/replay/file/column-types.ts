@@ -1,15 +1,15 @@
 import { isClockTime, isEmailAddress } from '../../domain/questions/text-checks.ts';
 import { dayOrderOf } from './dates.ts';
-import type { FoundQuestion, ReplayedType } from './question.ts';
+import type { DetectedQuestion, ReplayedType } from './question.ts';
 
-export type ColumnShape = Omit<FoundQuestion, 'text' | 'items'>;
+export type ColumnShape = Omit<DetectedQuestion, 'text' | 'items'>;
 
 /** Whole or decimal, as a number is written: no leading zeros, as postal codes have them, and no more digits than a number keeps. */
-export const figurePattern = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/;
-const optionsAtMost = 50;
-const menuAbove = 12;
-const optionLengthAtMost = 500;
-const shortTextAtMost = 255;
+export const numberPattern = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/;
+const maxOptions = 50;
+const dropdownAbove = 12;
+const maxOptionLength = 500;
+const maxShortText = 255;
 
 /** The type of a question of one column, from its filled cells. */
 export function recogniseColumn(values: readonly string[]): ColumnShape {
@@ -22,7 +22,7 @@ export function shapeAs(type: ReplayedType, values: readonly string[], options?:
   const dayOrder = dayOrderOf(values) ?? 'year';
   const chosen = hasOptions(type) ? (options ?? optionsOf(type, values)) : [];
   const ends = scaleDefaults[type];
-  return { type, dayOrder, options: chosen, ...(ends && { scale: stretched(ends, values) }) };
+  return { type, dayOrder, options: chosen, ...(ends && { scale: widenScale(ends, values) }) };
 }
 
 export const hasOptions = (type: ReplayedType): boolean => type === 'MULTIPLE_CHOICE' || type === 'DROPDOWN' || type === 'LIKERT_SCALE';
@@ -32,19 +32,19 @@ const scaleDefaults: Partial<Record<ReplayedType, { min: number; max: number }>>
 function typeOf(values: readonly string[]): ReplayedType {
   const all = (test: (value: string) => boolean): boolean => values.length > 0 && values.every(test);
   if (all((value) => /^(?:yes|no)$/i.test(value))) return 'YES_NO';
-  if (all((value) => figurePattern.test(value))) return 'NUMBER';
+  if (all((value) => numberPattern.test(value))) return 'NUMBER';
   if (dayOrderOf(values) !== undefined) return 'DATE';
   if (all(isClockTime)) return 'TIME';
   if (all(isEmailAddress)) return 'EMAIL';
   const distinct = [...new Set(values)];
   if (agreementOf(distinct)) return 'LIKERT_SCALE';
-  if (isChoice(distinct, values.length)) return distinct.length > menuAbove ? 'DROPDOWN' : 'MULTIPLE_CHOICE';
-  return values.some((value) => value.length > shortTextAtMost || /[\r\n]/.test(value)) ? 'LONG_TEXT' : 'SHORT_TEXT';
+  if (isChoice(distinct, values.length)) return distinct.length > dropdownAbove ? 'DROPDOWN' : 'MULTIPLE_CHOICE';
+  return values.some((value) => value.length > maxShortText || /[\r\n]/.test(value)) ? 'LONG_TEXT' : 'SHORT_TEXT';
 }
 
 /** Few texts that recur: at least twice each on average. */
 function isChoice(distinct: readonly string[], count: number): boolean {
-  return distinct.length > 0 && distinct.length <= optionsAtMost && distinct.length * 2 <= count && distinct.every((text) => text.length <= optionLengthAtMost);
+  return distinct.length > 0 && distinct.length <= maxOptions && distinct.length * 2 <= count && distinct.every((text) => text.length <= maxOptionLength);
 }
 
 function optionsOf(type: ReplayedType, values: readonly string[]): string[] {
@@ -54,7 +54,7 @@ function optionsOf(type: ReplayedType, values: readonly string[]): string[] {
 
 /** Numbers by size, texts as they first appear. */
 export function inOrder(distinct: readonly string[]): string[] {
-  return distinct.every((text) => figurePattern.test(text)) ? [...distinct].sort((a, b) => Number(a) - Number(b)) : [...distinct];
+  return distinct.every((text) => numberPattern.test(text)) ? [...distinct].sort((a, b) => Number(a) - Number(b)) : [...distinct];
 }
 
 const agreement = [/^strongly disagree$/i, /^disagree$/i, /^(?:neutral|undecided|neither agree n?or disagree)$/i, /^agree$/i, /^strongly agree$/i];
@@ -69,7 +69,7 @@ function agreementOf(distinct: readonly string[]): string[] | undefined {
 }
 
 /** A scale's usual ends, pushed out as far as the file's numbers need. */
-function stretched({ min, max }: { min: number; max: number }, values: readonly string[]): { min: number; max: number } {
-  const figures = values.filter((value) => figurePattern.test(value)).map(Number);
-  return figures.reduce((ends, figure) => ({ min: Math.min(ends.min, Math.floor(figure)), max: Math.max(ends.max, Math.ceil(figure)) }), { min, max });
+function widenScale({ min, max }: { min: number; max: number }, values: readonly string[]): { min: number; max: number } {
+  const numbers = values.filter((value) => numberPattern.test(value)).map(Number);
+  return numbers.reduce((ends, figure) => ({ min: Math.min(ends.min, Math.floor(figure)), max: Math.max(ends.max, Math.ceil(figure)) }), { min, max });
 }

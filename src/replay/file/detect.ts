@@ -1,11 +1,11 @@
 import { hasOptions, recogniseColumn, shapeAs } from './column-types.ts';
 import { matrixOptions, recogniseGroup, type GroupShape } from './groups.ts';
-import { checkNames, emptyMapping, wishForColumn, wishForQuestion, type Mapping, type Wish } from './mapping.ts';
-import type { FoundQuestion, Item } from './question.ts';
+import { checkNames, emptyMapping, overrideForColumn, overrideForQuestion, type Mapping, type ColumnOverride } from './mapping.ts';
+import type { DetectedQuestion, Item } from './question.ts';
 import { valuesOf, type Column, type Row, type Table } from './table.ts';
 
 export interface Detection {
-  questions: readonly FoundQuestion[];
+  questions: readonly DetectedQuestion[];
   /** The column that identifies respondents. */
   idColumn: Column | undefined;
 }
@@ -13,16 +13,16 @@ export interface Detection {
 /** Recognises the questions of a file; what the mapping says goes before. Throws where the mapping does not fit the file. */
 export function detect({ columns, rows }: Table, mapping: Mapping = emptyMapping): Detection {
   checkNames(mapping, columns);
-  const isWished = (column: Column): boolean => wishForColumn(mapping, column) !== undefined || wishForQuestion(mapping, column) !== undefined;
-  const idColumn = columns.find((column) => !isWished(column) && isIdentifier(column, rows));
-  const asked = columns.filter((column) => column !== idColumn && wishForColumn(mapping, column)?.ignore !== true && wishForQuestion(mapping, column)?.ignore !== true);
+  const isOverridden = (column: Column): boolean => overrideForColumn(mapping, column) !== undefined || overrideForQuestion(mapping, column) !== undefined;
+  const idColumn = columns.find((column) => !isOverridden(column) && isIdentifier(column, rows));
+  const asked = columns.filter((column) => column !== idColumn && overrideForColumn(mapping, column)?.ignore !== true && overrideForQuestion(mapping, column)?.ignore !== true);
   const runs = new Map<number, Column[]>();
   for (const column of asked) runs.set(column.run, [...(runs.get(column.run) ?? []), column]);
   const questions = [...runs.values()].flatMap((run) => questionsOf(run, rows, mapping));
   return { idColumn, questions: questions.sort((a, b) => placeOf(a) - placeOf(b)) };
 }
 
-const placeOf = ({ items }: FoundQuestion): number => items[0]?.index ?? 0;
+const placeOf = ({ items }: DetectedQuestion): number => items[0]?.index ?? 0;
 
 const idWord = /^(?:id|uuid|guid|identifier|(?:respondent|response|participant|user|person|case|record|session)id)$/;
 
@@ -35,30 +35,30 @@ function isIdentifier({ question, part, index }: Column, rows: readonly Row[]): 
 }
 
 /** The questions in the columns under one header: usually one. */
-function questionsOf(run: readonly Column[], rows: readonly Row[], mapping: Mapping): FoundQuestion[] {
-  const wish = run[0] && wishForQuestion(mapping, run[0]);
-  const free = run.filter((column) => column.part !== '' && wishForColumn(mapping, column) === undefined);
+function questionsOf(run: readonly Column[], rows: readonly Row[], mapping: Mapping): DetectedQuestion[] {
+  const wish = run[0] && overrideForQuestion(mapping, run[0]);
+  const free = run.filter((column) => column.part !== '' && overrideForColumn(mapping, column) === undefined);
   const group = free.length > 1 || isGroupType(wish?.type) ? groupOf(free, rows, wish) : undefined;
   const alone = run.filter((column) => !group?.columns.includes(column));
-  const single = alone.map((column) => columnQuestion(column, { rows, wish: wishForColumn(mapping, column) ?? (group ? undefined : wish), isAlone: run.length === 1 }));
+  const single = alone.map((column) => columnQuestion(column, { rows, wish: overrideForColumn(mapping, column) ?? (group ? undefined : wish), isAlone: run.length === 1 }));
   return group ? [groupQuestion(group, wish), ...single] : single;
 }
 
-const isGroupType = (type: Wish['type']): type is GroupShape['type'] => type === 'CHECKBOXES' || type === 'RANKING' || type === 'MATRIX';
+const isGroupType = (type: ColumnOverride['type']): type is GroupShape['type'] => type === 'CHECKBOXES' || type === 'RANKING' || type === 'MATRIX';
 
-function groupOf(columns: readonly Column[], rows: readonly Row[], { type, options }: Wish = {}): GroupShape | undefined {
+function groupOf(columns: readonly Column[], rows: readonly Row[], { type, options }: ColumnOverride = {}): GroupShape | undefined {
   if (type === undefined) return recogniseGroup(columns, rows);
   if (!isGroupType(type)) return undefined;
   if (columns.length < 2) throw new Error(`The mapping asks for ${type}, which takes a header with several columns`);
   return { type, columns, options: type === 'MATRIX' ? (options ?? matrixOptions(columns, rows)) : [] };
 }
 
-function groupQuestion({ type, columns, options }: GroupShape, wish: Wish | undefined): FoundQuestion {
+function groupQuestion({ type, columns, options }: GroupShape, wish: ColumnOverride | undefined): DetectedQuestion {
   if (wish?.options && type !== 'MATRIX') throw new Error(`The mapping gives options to a question of type ${type}, which takes them from its columns`);
   return { type, text: wish?.question ?? wording(columns[0]?.question ?? ''), items: itemsOf(columns), options: wish?.options ?? options, dayOrder: 'year' };
 }
 
-function columnQuestion(column: Column, { rows, wish, isAlone }: { rows: readonly Row[]; wish: Wish | undefined; isAlone: boolean }): FoundQuestion {
+function columnQuestion(column: Column, { rows, wish, isAlone }: { rows: readonly Row[]; wish: ColumnOverride | undefined; isAlone: boolean }): DetectedQuestion {
   const { question, part, index } = column;
   const type = wish?.type;
   if (isGroupType(type)) throw new Error(`The mapping asks for ${type}, which takes a header with several columns, for column ${index}`);

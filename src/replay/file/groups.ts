@@ -8,7 +8,7 @@ export interface GroupShape {
   options: readonly string[];
 }
 
-const matrixOptionsAtMost = 25;
+const maxMatrixOptions = 25;
 
 /** What several columns under one question are; undefined where they have nothing in common. */
 export function recogniseGroup(columns: readonly Column[], rows: readonly Row[]): GroupShape | undefined {
@@ -40,5 +40,5 @@ function shareTexts(columns: readonly Column[], rows: readonly Row[]): boolean {
   const columnsWith = new Map<string, number>();
   for (const text of sets.flatMap((set) => [...set])) columnsWith.set(text, (columnsWith.get(text) ?? 0) + 1);
   const isShared = (text: string): boolean => (columnsWith.get(text) ?? 0) > 1;
-  return columnsWith.size <= matrixOptionsAtMost && sets.every((set) => [...set].filter(isShared).length * 2 >= set.size);
+  return columnsWith.size <= maxMatrixOptions && sets.every((set) => [...set].filter(isShared).length * 2 >= set.size);
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { questionTypeNames } from '../../domain/questions/type-names.ts';
 import type { Column } from './table.ts';
 
-const wish = z.strictObject({
+const columnOverride = z.strictObject({
   type: z.enum(questionTypeNames).exclude(['FILE_UPLOAD']).optional(),
   question: z.string().trim().min(1).max(2000).optional(),
   options: z.array(z.string().trim().min(1).max(500)).min(1).max(200).optional(),
@@ -21,10 +21,10 @@ const wish = z.strictObject({
  * beside them are left out and counted); `ignore` leaves the columns out. A header stands for all the columns under it, a number for one
  * column, which then makes a question of its own. CHECKBOXES, RANKING and MATRIX need a header with several columns.
  */
-const mappingSchema = z.strictObject({ columns: z.record(z.string(), wish) });
+const mappingSchema = z.strictObject({ columns: z.record(z.string(), columnOverride) });
 
 export type Mapping = z.output<typeof mappingSchema>;
-export type Wish = z.output<typeof wish>;
+export type ColumnOverride = z.output<typeof columnOverride>;
 
 export const emptyMapping: Mapping = { columns: {} };
 
@@ -36,10 +36,10 @@ export function readMapping(path: string): Mapping {
 }
 
 /** What is wished for the question that a column stands under. */
-export const wishForQuestion = ({ columns }: Mapping, { question }: Column): Wish | undefined => (Object.hasOwn(columns, question) ? columns[question] : undefined);
+export const overrideForQuestion = ({ columns }: Mapping, { question }: Column): ColumnOverride | undefined => (Object.hasOwn(columns, question) ? columns[question] : undefined);
 
 /** What is wished for this very column. */
-export const wishForColumn = ({ columns }: Mapping, { index }: Column): Wish | undefined => (Object.hasOwn(columns, String(index)) ? columns[String(index)] : undefined);
+export const overrideForColumn = ({ columns }: Mapping, { index }: Column): ColumnOverride | undefined => (Object.hasOwn(columns, String(index)) ? columns[String(index)] : undefined);
 
 /** Throws when the mapping names what the file has not: a misspelt header must not be lost in silence. */
 export function checkNames({ columns: wishes }: Mapping, columns: readonly Column[]): void {

@@ -12,7 +12,7 @@ export interface Item {
 }
 
 /** A question as it was recognised in the file. */
-export interface FoundQuestion {
+export interface DetectedQuestion {
   type: ReplayedType;
   text: string;
   items: readonly Item[];

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { envelopeSchema, sessionSchema } from './replies.ts';
 
 /** The service said no, and would say it again. `details` is what it found, as JSON. */
-export class Refusal extends Error {
+export class RequestRefused extends Error {
   readonly status: number;
   constructor(call: string, status: number, said: string) {
     super(`${call} was refused with ${status}: ${said}`);
@@ -36,8 +36,8 @@ export interface Reply<T> {
   isReplay: boolean;
 }
 
-const pausesAtMost = 60;
-const brokenAtMost = 30;
+const maxPauses = 60;
+const maxBrokenConnections = 30;
 
 /**
  * Calls the public interface. 429 and 503 are waited out as their Retry-After says; a connection that breaks is tried again where the
@@ -67,11 +67,11 @@ export function createApi({ origin, credentials, onPause, sleep = delay }: ApiOp
       const bearer = options.isPublic === true ? undefined : await openSession();
       try {
         const reply = await fetchOnce(method, path, options, bearer);
-        if ((reply.status !== 429 && reply.status !== 503) || pauses++ >= pausesAtMost) return reply;
+        if ((reply.status !== 429 && reply.status !== 503) || pauses++ >= maxPauses) return reply;
         await reply.arrayBuffer();
         await pause(retryAfter(reply), `${reply.status} from ${method} ${path}`);
       } catch (error) {
-        if (!isRepeatable || broken++ >= brokenAtMost) throw new Error(`${method} ${origin}${path}: ${reasonOf(error)}`, { cause: error });
+        if (!isRepeatable || broken++ >= maxBrokenConnections) throw new Error(`${method} ${origin}${path}: ${reasonOf(error)}`, { cause: error });
         await pause(1, `${reasonOf(error)} at ${method} ${path}`);
       }
     }
@@ -99,10 +99,10 @@ const retryAfter = (reply: Response): number => Math.max(1, Number(reply.headers
 async function dataOf(name: string, reply: Response): Promise<unknown> {
   const text = await reply.text();
   const read = envelopeSchema.safeParse(parsed(text));
-  if (!read.success) throw new Refusal(name, reply.status, `not a reply of the service: ${text.slice(0, 200)}`);
+  if (!read.success) throw new RequestRefused(name, reply.status, `not a reply of the service: ${text.slice(0, 200)}`);
   if (read.data.success) return read.data.data;
   const { message, details } = read.data;
-  throw new Refusal(name, reply.status, details === undefined ? message : `${message} ${JSON.stringify(details)}`);
+  throw new RequestRefused(name, reply.status, details === undefined ? message : `${message} ${JSON.stringify(details)}`);
 }
 
 function parsed(text: string): unknown {

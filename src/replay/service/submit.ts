@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { Column, Row } from '../file/table.ts';
 import { cellAt } from '../file/table.ts';
-import { kinds } from '../kinds/kinds.ts';
-import type { MadeQuestion } from '../kinds/kind.ts';
+import { typeAdapters } from '../types/adapters.ts';
+import type { ImportedQuestion } from '../types/adapter.ts';
 import type { GivenAnswer } from '../../domain/questions/contract.ts';
-import { Refusal, type Api } from './api.ts';
-import type { MadeSurvey } from './survey.ts';
+import { RequestRefused, type Api } from './api.ts';
+import type { ImportedSurvey } from './survey.ts';
 
 export interface SubmitOptions {
   api: Api;
-  survey: MadeSurvey;
+  survey: ImportedSurvey;
   rows: readonly Row[];
   /** The same for the same file, so that no row is counted twice in a survey. */
   digest: string;
@@ -41,26 +41,26 @@ export async function submitRows({ api, survey, rows, digest, idColumn, concurre
     }
     onProgress((done += 1));
   };
-  const lane = async (): Promise<void> => {
+  const submitLoop = async (): Promise<void> => {
     while (!isStopped && next < rows.length) await submitRow(next++);
   };
-  const lanes = Array.from({ length: Math.min(concurrency, rows.length) }, lane);
+  const loops = Array.from({ length: Math.min(concurrency, rows.length) }, submitLoop);
   try {
-    await Promise.all(lanes);
+    await Promise.all(loops);
   } finally {
     isStopped = true;
-    await Promise.allSettled(lanes);
+    await Promise.allSettled(loops);
   }
   return { refused: refused.sort((a, b) => a.row - b.row), replayedCount };
 }
 
 /** A body that is wrong or too large: other rows may be fine. */
-const isAboutRow = (error: unknown): error is Refusal => error instanceof Refusal && (error.status === 400 || error.status === 413);
+const isAboutRow = (error: unknown): error is RequestRefused => error instanceof RequestRefused && (error.status === 400 || error.status === 413);
 
 /** A row's answers; what is empty is not answered, and what the service would not take is left out. */
-export function answersOf(questions: readonly MadeQuestion[], row: Row): GivenAnswer[] {
-  return questions.filter(({ found }) => kinds[found.type].isFilled(found, row) && kinds[found.type].problem(found, row) === undefined)
-    .flatMap((question) => kinds[question.found.type].answers(question, row).map((answer) => ({ questionId: question.id, ...answer })));
+export function answersOf(questions: readonly ImportedQuestion[], row: Row): GivenAnswer[] {
+  return questions.filter(({ found }) => typeAdapters[found.type].isFilled(found, row) && typeAdapters[found.type].problem(found, row) === undefined)
+    .flatMap((question) => typeAdapters[question.found.type].answers(question, row).map((answer) => ({ questionId: question.id, ...answer })));
 }
 
 function metadataOf(idColumn: Column | undefined, row: Row): { metadata?: Record<string, string> } {

@@ -1,39 +1,39 @@
-import type { FoundQuestion } from '../file/question.ts';
-import type { MadeQuestion, Named } from '../kinds/kind.ts';
-import { kinds } from '../kinds/kinds.ts';
+import type { DetectedQuestion } from '../file/question.ts';
+import type { ImportedQuestion, Named } from '../types/adapter.ts';
+import { typeAdapters } from '../types/adapters.ts';
 import type { Api } from './api.ts';
 import { questionSchema, surveySchema, type ServiceQuestion } from './replies.ts';
 
-export interface MadeSurvey {
+export interface ImportedSurvey {
   id: string;
-  questions: readonly MadeQuestion[];
+  questions: readonly ImportedQuestion[];
 }
 
-export interface Plan {
+export interface SurveyPlan {
   title: string;
   /** Of the file, for people. */
   description: string;
-  questions: readonly FoundQuestion[];
+  questions: readonly DetectedQuestion[];
 }
 
 /** A file's rows come from one address: more a minute than any of them, the interface's maximum. */
 const submissionsAMinute = 10_000_000;
 
 /** Makes the survey and publishes it. */
-export async function makeSurvey(api: Api, { title, description, questions }: Plan): Promise<MadeSurvey> {
+export async function createSurvey(api: Api, { title, description, questions }: SurveyPlan): Promise<ImportedSurvey> {
   const { data } = await api.call(surveySchema, ['POST', '/surveys'], { body: { title, description, submissionRateLimit: submissionsAMinute } });
   return finishSurvey(api, data, questions);
 }
 
 /** Takes an existing survey instead, made from the same file: what it lacks is added. Throws where it asks something else. */
-export async function continueSurvey(api: Api, surveyId: string, questions: readonly FoundQuestion[]): Promise<MadeSurvey> {
+export async function continueSurvey(api: Api, surveyId: string, questions: readonly DetectedQuestion[]): Promise<ImportedSurvey> {
   const { data } = await api.call(surveySchema, ['GET', `/surveys/${encodeURIComponent(surveyId)}`]);
   if (data.questions.length > questions.length) throw new Error(`survey ${surveyId} has ${data.questions.length} questions, the file ${questions.length}`);
   return finishSurvey(api, data, questions);
 }
 
-async function finishSurvey(api: Api, survey: { id: string; status: string; questions: readonly ServiceQuestion[] }, questions: readonly FoundQuestion[]): Promise<MadeSurvey> {
-  const made: MadeQuestion[] = [];
+async function finishSurvey(api: Api, survey: { id: string; status: string; questions: readonly ServiceQuestion[] }, questions: readonly DetectedQuestion[]): Promise<ImportedSurvey> {
+  const made: ImportedQuestion[] = [];
   for (const [place, found] of questions.entries()) {
     const known = survey.questions[place];
     if (known) assertSame(found, known, place);
@@ -43,29 +43,29 @@ async function finishSurvey(api: Api, survey: { id: string; status: string; ques
   return { id: survey.id, questions: made };
 }
 
-async function addQuestion(api: Api, surveyId: string, found: FoundQuestion): Promise<ServiceQuestion> {
+async function addQuestion(api: Api, surveyId: string, found: DetectedQuestion): Promise<ServiceQuestion> {
   const { options, rows } = textsOf(found);
-  const settings = { ...(rows.length > 0 && { rows: rows.map(asNew) }), ...found.scale };
-  const body = { type: found.type, text: found.text, ...(options.length > 0 && { options: options.map(asNew) }), ...(Object.keys(settings).length > 0 && { settings }) };
+  const settings = { ...(rows.length > 0 && { rows: rows.map(withText) }), ...found.scale };
+  const body = { type: found.type, text: found.text, ...(options.length > 0 && { options: options.map(withText) }), ...(Object.keys(settings).length > 0 && { settings }) };
   return (await api.call(questionSchema, ['POST', `/surveys/${surveyId}/questions`], { body })).data;
 }
 
-const asNew = (text: string) => ({ text });
+const withText = (text: string) => ({ text });
 
 /** What the service is to offer: the columns of a list to tick or to rank are its options, those of a matrix its rows. */
-function textsOf({ type, items, options }: FoundQuestion): { options: readonly string[]; rows: readonly string[] } {
-  const { itemsAre } = kinds[type];
+function textsOf({ type, items, options }: DetectedQuestion): { options: readonly string[]; rows: readonly string[] } {
+  const { itemsAre } = typeAdapters[type];
   const texts = items.map(({ text }) => text);
   return { options: itemsAre === 'options' ? texts : options, rows: itemsAre === 'rows' ? texts : [] };
 }
 
-function withNames(found: FoundQuestion, { id, options, settings }: ServiceQuestion): MadeQuestion {
+function withNames(found: DetectedQuestion, { id, options, settings }: ServiceQuestion): ImportedQuestion {
   return { found, id, options: byText(options), rows: byText(settings.rows) };
 }
 
 const byText = (items: readonly (Named & { text: string })[]): Map<string, Named> => new Map(items.map(({ text, id, value }) => [text, { id, value }]));
 
-function assertSame(found: FoundQuestion, known: ServiceQuestion, place: number): void {
+function assertSame(found: DetectedQuestion, known: ServiceQuestion, place: number): void {
   const { options, rows } = textsOf(found);
   const has = (items: readonly { text: string }[], texts: readonly string[]) => texts.every((text) => items.some((item) => item.text === text));
   const isSame = known.type === found.type && known.text === found.text && has(known.options, options) && has(known.settings.rows, rows);

@@ -1,5 +1,5 @@
-import { kinds } from '../kinds/kinds.ts';
-import type { CountedTwice, Counts, MadeQuestion } from '../kinds/kind.ts';
+import { typeAdapters } from '../types/adapters.ts';
+import type { CountPair, Counts, ImportedQuestion } from '../types/adapter.ts';
 import type { Row } from '../file/table.ts';
 import type { Analytics, Statistic } from '../service/replies.ts';
 
@@ -18,15 +18,15 @@ export interface Comparison {
 }
 
 /** The file's rows by what became of a question's answer. */
-export interface Standing {
+export interface AnswerSplit {
   /** Rows whose answer was submitted. */
   submitted: readonly Row[];
   /** Answers that could not be submitted, by why. */
   leftOut: ReadonlyMap<string, number>;
 }
 
-export function standingOf({ found }: MadeQuestion, rows: readonly Row[]): Standing {
-  const kind = kinds[found.type];
+export function splitAnswers({ found }: ImportedQuestion, rows: readonly Row[]): AnswerSplit {
+  const kind = typeAdapters[found.type];
   const submitted: Row[] = [];
   const leftOut = new Map<string, number>();
   for (const row of rows.filter((candidate) => kind.isFilled(found, candidate))) {
@@ -38,39 +38,39 @@ export function standingOf({ found }: MadeQuestion, rows: readonly Row[]): Stand
 }
 
 /** Compares what analytics counts with the file: the responses, and every cell of every question. */
-export function compareAll(questions: readonly MadeQuestion[], rows: readonly Row[], analytics: Analytics): Comparison {
+export function compareAll(questions: readonly ImportedQuestion[], rows: readonly Row[], analytics: Analytics): Comparison {
   const totals = compareCells('responses', {
     inFile: { all: rows.length, complete: rows.length },
     inService: { all: analytics.totalResponses, complete: analytics.completeResponses },
   });
-  return merge([totals, ...questions.map((question) => compareQuestion(question, rows, statisticOf(analytics, question)))]);
+  return mergeComparisons([totals, ...questions.map((question) => compareQuestion(question, rows, statisticOf(analytics, question)))]);
 }
 
-export function statisticOf({ questionStats }: Analytics, { id, found }: MadeQuestion): Statistic {
+export function statisticOf({ questionStats }: Analytics, { id, found }: ImportedQuestion): Statistic {
   const statistic = questionStats.find(({ questionId }) => questionId === id);
   if (!statistic) throw new Error(`analytics does not show the question “${found.text}”`);
   return statistic;
 }
 
-function compareQuestion(question: MadeQuestion, rows: readonly Row[], statistic: Statistic): Comparison {
-  const { submitted } = standingOf(question, rows);
+function compareQuestion(question: ImportedQuestion, rows: readonly Row[], statistic: Statistic): Comparison {
+  const { submitted } = splitAnswers(question, rows);
   const base = {
     inFile: { answered: submitted.length, skipped: rows.length - submitted.length },
     inService: { answered: statistic.responseCount, skipped: statistic.skippedCount },
   };
   const { text, type } = question.found;
-  return merge([compareCells(text, base), compareCells(text, kinds[type].count(question, submitted, statistic))]);
+  return mergeComparisons([compareCells(text, base), compareCells(text, typeAdapters[type].count(question, submitted, statistic))]);
 }
 
 /** Cell by cell; a cell that only one of them has counts as 0 in the other. */
-export function compareCells(where: string, { inFile, inService }: CountedTwice): Comparison {
+export function compareCells(where: string, { inFile, inService }: CountPair): Comparison {
   const [file, service] = [flat(inFile), flat(inService)];
   const cells = [...new Set([...file.keys(), ...service.keys()])];
   const both = cells.map((cell) => ({ where, cell, inFile: file.get(cell) ?? 0, inService: service.get(cell) ?? 0 }));
   return { cells: cells.length, differences: both.filter((one) => !isEqual(one.inFile, one.inService)) };
 }
 
-export function merge(all: readonly Comparison[]): Comparison {
+export function mergeComparisons(all: readonly Comparison[]): Comparison {
   return { cells: all.reduce((sum, { cells }) => sum + cells, 0), differences: all.flatMap(({ differences }) => differences) };
 }
 

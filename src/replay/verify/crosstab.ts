@@ -1,11 +1,11 @@
-import type { FoundQuestion } from '../file/question.ts';
+import type { DetectedQuestion } from '../file/question.ts';
 import type { Row } from '../file/table.ts';
-import { kinds } from '../kinds/kinds.ts';
-import type { MadeQuestion } from '../kinds/kind.ts';
+import { typeAdapters } from '../types/adapters.ts';
+import type { ImportedQuestion } from '../types/adapter.ts';
 import type { Api } from '../service/api.ts';
 import { crosstabSchema, type CrosstabReply } from '../service/replies.ts';
-import type { MadeSurvey } from '../service/survey.ts';
-import { compareCells, merge, type Comparison } from './compare.ts';
+import type { ImportedSurvey } from '../service/survey.ts';
+import { compareCells, mergeComparisons, type Comparison } from './compare.ts';
 
 /** What is crossed: a question by its place in the survey, or a row (item) of it. */
 export interface Variable {
@@ -15,13 +15,13 @@ export interface Variable {
   title: string;
 }
 
-const plain: readonly string[] = ['YES_NO', 'MULTIPLE_CHOICE', 'DROPDOWN', 'LIKERT_SCALE'];
+const singleChoiceTypes: readonly string[] = ['YES_NO', 'MULTIPLE_CHOICE', 'DROPDOWN', 'LIKERT_SCALE'];
 
 /**
  * Finds what a name means: the wording of a question or a part of it that no other has, or a matrix row or ranked item by its text, with
  * the question's wording and “ › ” before it where several have the same. Throws an Error that says what is wrong.
  */
-export function findVariable(questions: readonly FoundQuestion[], name: string): Variable {
+export function findVariable(questions: readonly DetectedQuestion[], name: string): Variable {
   const wanted = name.trim().toLowerCase();
   const known = questions.flatMap((question, place) => variablesOf(question, place));
   const is = (test: (title: string) => boolean): Variable[] => known.filter(({ title }) => test(title.toLowerCase()));
@@ -39,26 +39,26 @@ export function findVariable(questions: readonly FoundQuestion[], name: string):
 }
 
 /** The first and the last question with a single choice; undefined when there are not two. */
-export function usualVariables(questions: readonly FoundQuestion[]): [Variable, Variable] | undefined {
-  const able = questions.flatMap((question, place) => (plain.includes(question.type) ? [{ place, item: undefined, title: question.text }] : []));
+export function defaultVariables(questions: readonly DetectedQuestion[]): [Variable, Variable] | undefined {
+  const able = questions.flatMap((question, place) => (singleChoiceTypes.includes(question.type) ? [{ place, item: undefined, title: question.text }] : []));
   const [first, last] = [able[0], able.at(-1)];
   return first && last && first !== last ? [first, last] : undefined;
 }
 
-function variablesOf({ type, text, items }: FoundQuestion, place: number): Variable[] {
-  const parts = kinds[type].crossedBy?.includes('item') ? items.map((item) => ({ place, item: item.text, title: `${text} › ${item.text}` })) : [];
+function variablesOf({ type, text, items }: DetectedQuestion, place: number): Variable[] {
+  const parts = typeAdapters[type].crossedBy?.includes('item') ? items.map((item) => ({ place, item: item.text, title: `${text} › ${item.text}` })) : [];
   return [{ place, item: undefined, title: text }, ...parts];
 }
 
-function checkCrossable(questions: readonly FoundQuestion[], variable: Variable, name: string): Variable {
+function checkCrossable(questions: readonly DetectedQuestion[], variable: Variable, name: string): Variable {
   const question = pick(questions, variable.place);
-  const { crossedBy } = kinds[question.type];
+  const { crossedBy } = typeAdapters[question.type];
   if (!crossedBy) throw new Error(`“${name}” is a question of type ${question.type}, which cannot be crossed`);
   if (variable.item === undefined && !crossedBy.includes('question')) throw new Error(`“${name}” is crossed row by row: name one of its rows, such as “${question.items[0]?.text ?? ''}”`);
   return variable;
 }
 
-export function askCrosstab(api: Api, survey: MadeSurvey, [rows, columns]: readonly [Variable, Variable]): Promise<CrosstabReply> {
+export function askCrosstab(api: Api, survey: ImportedSurvey, [rows, columns]: readonly [Variable, Variable]): Promise<CrosstabReply> {
   const named = ({ place, item }: Variable) => {
     const question = pick(survey.questions, place);
     const row = item === undefined ? undefined : (question.rows.get(item) ?? question.options.get(item));
@@ -69,8 +69,8 @@ export function askCrosstab(api: Api, survey: MadeSurvey, [rows, columns]: reado
   return api.call(crosstabSchema, ['POST', `/analytics/surveys/${survey.id}/crosstab`], { body }).then(({ data }) => data);
 }
 
-export interface CrossedTwice {
-  questions: readonly MadeQuestion[];
+export interface CrosstabPair {
+  questions: readonly ImportedQuestion[];
   rows: readonly Row[];
   /** In the rows and in the columns. */
   variables: readonly [Variable, Variable];
@@ -78,12 +78,12 @@ export interface CrossedTwice {
 }
 
 /** Compares a crosstab with the file: its cells, the totals of its rows and columns, and how many answered both questions. */
-export function compareCrosstab({ questions, rows, variables: [first, second], reply }: CrossedTwice): Comparison {
+export function compareCrosstab({ questions, rows, variables: [first, second], reply }: CrosstabPair): Comparison {
   const own = crossFile(rows, (row) => categoriesOf(pick(questions, first.place), row, first.item), (row) => categoriesOf(pick(questions, second.place), row, second.item));
   const shown = Object.fromEntries(reply.rows.map(({ value }, r) => [value, Object.fromEntries(reply.columns.map((column, c) => [column.value, reply.cells[r]?.[c]?.count ?? Number.NaN]))]));
   const totals = (heads: CrosstabReply['rows']) => Object.fromEntries(heads.map(({ value, total }) => [value, total]));
   const where = `${first.title} × ${second.title}`;
-  return merge([
+  return mergeComparisons([
     compareCells(where, { inFile: own.cells, inService: shown }),
     compareCells(`${where}, rows`, { inFile: own.rowTotals, inService: totals(reply.rows) }),
     compareCells(`${where}, columns`, { inFile: own.columnTotals, inService: totals(reply.columns) }),
@@ -91,8 +91,8 @@ export function compareCrosstab({ questions, rows, variables: [first, second], r
   ]);
 }
 
-function categoriesOf(question: MadeQuestion, row: Row, item: string | undefined): string[] {
-  const { isFilled, problem, categories } = kinds[question.found.type];
+function categoriesOf(question: ImportedQuestion, row: Row, item: string | undefined): string[] {
+  const { isFilled, problem, categories } = typeAdapters[question.found.type];
   return isFilled(question.found, row) && problem(question.found, row) === undefined ? (categories?.(question, row, item) ?? []) : [];
 }
 

@@ -2,9 +2,9 @@ import { Readable } from 'node:stream';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { asProblem, isUnreachable, TooLong } from './failure.ts';
-import { createPulse, type PulseOptions } from './pulse.ts';
-import { name, text } from './query/literals.ts';
+import { toProblem, isUnreachable, CallTimeout } from './errors.ts';
+import { createServerHealth, type ServerHealthOptions } from './server-health.ts';
+import { sqlName, sqlString } from './sql-literals.ts';
 
 export interface SelectOptions {
   /** Bound of the whole query, on both sides; default 15 s. A server that answers nothing at all is given up much sooner. */
@@ -35,44 +35,44 @@ export interface ClickHouseOptions {
   urls: readonly string[];
   log: Log;
   /** How soon a server that says nothing is given up; short in tests. */
-  patience?: Pick<PulseOptions, 'askedAfterMs' | 'patienceMs'>;
+  healthOptions?: Pick<ServerHealthOptions, 'pingAfterMs' | 'unresponsiveAfterMs'>;
 }
 
 const defaultDatabase = 'survey';
 const readTimeoutMs = 15_000;
 const changeTimeoutMs = 60_000;
 const pingTimeoutMs = 2000;
-const longestCallMs = 60 * 60_000;
+const maxCallMs = 60 * 60_000;
 /** A server that was started again drops its idle connections: the first failure on one says nothing. */
-const leastAttempts = 2;
+const minAttempts = 2;
 
-export function createClickHouse({ urls, log, patience = {} }: ClickHouseOptions): ClickHouse {
+export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOptions): ClickHouse {
   const database = databaseOf(urls[0] ?? '');
-  const servers = urls.map((url) => connectTo(url, log, patience));
+  const servers = urls.map((url) => connectTo(url, log, healthOptions));
   let current = 0;
 
-  const attempt = async <T>(timeoutMs: number, step: (server: Server, call: Call) => Promise<T>): Promise<T> => {
-    for (let tries = 1; ; tries += 1) {
+  const attempt = async <T>(timeoutMs: number, step: (server: Server, call: CallControl) => Promise<T>): Promise<T> => {
+    for (let attempts = 1; ; attempts += 1) {
       const used = current % servers.length;
       try {
-        return await bounded(timeoutMs, (call) => step(at(servers, used), call));
+        return await withTimeout(timeoutMs, (call) => step(serverAt(servers, used), call));
       } catch (error) {
-        if (!isUnreachable(error)) throw asProblem(error);
+        if (!isUnreachable(error)) throw toProblem(error);
         if (current % servers.length === used) current = used + 1;
         if (servers.length > 1) log.warn({ err: error, server: used }, 'a ClickHouse server cannot be reached');
-        if (error instanceof TooLong || tries >= Math.max(leastAttempts, servers.length)) throw asProblem(error);
+        if (error instanceof CallTimeout || attempts >= Math.max(minAttempts, servers.length)) throw toProblem(error);
       }
     }
   };
 
   return {
     database,
-    table: (table) => `${name(database)}.${name(table)}`,
+    table: (table) => `${sqlName(database)}.${sqlName(table)}`,
     select<Row extends readonly unknown[]>(sql: string, { timeoutMs = readTimeoutMs, settings = {} }: SelectOptions = {}) {
-      const query = `${sql} SETTINGS ${inline({ ...alwaysSet, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
-      return attempt(timeoutMs, ({ client, pulse }, { signal, end }) =>
-        pulse.during(async () => {
-          const result = await client.query({ query, format: 'JSONCompactEachRow', abort_signal: signal, clickhouse_settings: { ...readBeforeParsing, ...endedWithItsCaller } });
+      const query = `${sql} SETTINGS ${inlineSettings({ ...defaultSettings, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
+      return attempt(timeoutMs, ({ client, health }, { signal, end }) =>
+        health.runWhileResponsive(async () => {
+          const result = await client.query({ query, format: 'JSONCompactEachRow', abort_signal: signal, clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect } });
           signal.addEventListener('abort', () => result.close());
           return result.json<Row>();
         }, end),
@@ -80,22 +80,22 @@ export function createClickHouse({ urls, log, patience = {} }: ClickHouseOptions
     },
     bytes: (sql, format, { timeoutMs = readTimeoutMs, settings = {} } = {}) =>
       attempt(timeoutMs, async ({ client }, { signal }) => {
-        const query = `${sql} SETTINGS ${inline({ ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })} FORMAT ${format}`;
-        const { stream } = await client.exec({ query, abort_signal: signal, clickhouse_settings: { ...readBeforeParsing, ...endedWithItsCaller, ...sentWhole } });
+        const query = `${sql} SETTINGS ${inlineSettings({ ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })} FORMAT ${format}`;
+        const { stream } = await client.exec({ query, abort_signal: signal, clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect, ...waitForEndOfQuery } });
         signal.addEventListener('abort', () => stream.destroy());
         const pieces: Uint8Array[] = [];
         for await (const piece of stream) pieces.push(piece);
         return pieces;
       }),
-    command: (sql, { timeoutMs = changeTimeoutMs } = {}) => attempt(timeoutMs, async ({ client }, { signal }) => void (await client.command({ query: sql, abort_signal: signal, clickhouse_settings: readBeforeParsing }))),
+    command: (sql, { timeoutMs = changeTimeoutMs } = {}) => attempt(timeoutMs, async ({ client }, { signal }) => void (await client.command({ query: sql, abort_signal: signal, clickhouse_settings: parserLimits }))),
     insert: (sql, body, { timeoutMs = changeTimeoutMs, signal: stopping } = {}) =>
-      attempt(timeoutMs, ({ client, pulse }, { signal, end }) => {
+      attempt(timeoutMs, ({ client, health }, { signal, end }) => {
         const send = async () => {
           const { stream } = await client.exec({ query: sql, values: Readable.from(body, { objectMode: false }), abort_signal: signal });
           signal.addEventListener('abort', () => stream.destroy());
           for await (const _ of stream);
         };
-        return endedBy(stopping, end, () => pulse.during(send, end));
+        return abortableBy(stopping, end, () => health.runWhileResponsive(send, end));
       }),
     ping: () => attempt(pingTimeoutMs, async ({ client }, { signal }) => void (await client.query({ query: 'SELECT 1', abort_signal: signal }).then((result) => result.text()))).then(() => true, () => false),
     close: async () => void (await Promise.all(servers.map((server) => server.close()))),
@@ -103,16 +103,16 @@ export function createClickHouse({ urls, log, patience = {} }: ClickHouseOptions
 }
 
 /** A statement may name thousands of moments or columns; these bounds are asked before the statement's own settings are read. */
-const readBeforeParsing = { max_query_size: '16777216', max_ast_elements: '1000000', max_expanded_ast_elements: '1000000' };
+const parserLimits = { max_query_size: '16777216', max_ast_elements: '1000000', max_expanded_ast_elements: '1000000' };
 /** A server ends a read whose caller has hung up only when it is told that the statement reads and nothing else. */
-const endedWithItsCaller = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } as const;
+const cancelOnDisconnect = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } as const;
 /** A query that fails half-way then has the status of a failure, instead of an end that must be looked at. */
-const sentWhole = { wait_end_of_query: 1 } as const;
+const waitForEndOfQuery = { wait_end_of_query: 1 } as const;
 /** Older servers quote 64-bit numbers. */
-const alwaysSet = { output_format_json_quote_64bit_integers: 0 };
+const defaultSettings = { output_format_json_quote_64bit_integers: 0 };
 
-function inline(settings: Readonly<Record<string, number | string>>): string {
-  return Object.entries(settings).map(([key, value]) => `${key} = ${typeof value === 'string' ? text(value) : value}`).join(', ');
+function inlineSettings(settings: Readonly<Record<string, number | string>>): string {
+  return Object.entries(settings).map(([key, value]) => `${key} = ${typeof value === 'string' ? sqlString(value) : value}`).join(', ');
 }
 
 function databaseOf(url: string): string {
@@ -121,23 +121,23 @@ function databaseOf(url: string): string {
 
 type Server = ReturnType<typeof connectTo>;
 
-function connectTo(url: string, log: Log, patience: Partial<PulseOptions>) {
+function connectTo(url: string, log: Log, healthOptions: Partial<ServerHealthOptions>) {
   const address = new URL(url);
   address.pathname = '';
   const common = { url: address, application: 'survey-service', log: { level: ClickHouseLogLevel.OFF } };
   // Every call has a bound of its own; this one would also end long work that is silent until it is done.
-  const client = createClient({ ...common, max_open_connections: 32, request_timeout: longestCallMs, keep_alive: { enabled: true } });
+  const client = createClient({ ...common, max_open_connections: 32, request_timeout: maxCallMs, keep_alive: { enabled: true } });
   // A connection of its own each time: it must not wait for its turn behind queries.
-  const asker = createClient({ ...common, keep_alive: { enabled: false } });
-  const pulse = createPulse({ ...patience, ask: (signal) => asker.ping({ select: false, abort_signal: signal }), log });
+  const pingClient = createClient({ ...common, keep_alive: { enabled: false } });
+  const health = createServerHealth({ ...healthOptions, ping: (signal) => pingClient.ping({ select: false, abort_signal: signal }), log });
   const close = async (): Promise<void> => {
-    pulse.stop();
-    await Promise.all([client.close(), asker.close()]);
+    health.stop();
+    await Promise.all([client.close(), pingClient.close()]);
   };
-  return { client, pulse, close };
+  return { client, health: health, close };
 }
 
-function at<T>(items: readonly T[], index: number): T {
+function serverAt<T>(items: readonly T[], index: number): T {
   const item = items[index];
   if (item === undefined) throw new Error('no ClickHouse server was named');
   return item;
@@ -147,13 +147,13 @@ function at<T>(items: readonly T[], index: number): T {
  * A call's own signal and how to end it early. It is one of a single controller: while anything listens to a signal that was put together of
  * several, Node keeps it for ever, and with it the whole call.
  */
-interface Call {
+interface CallControl {
   signal: AbortSignal;
   end(): void;
 }
 
 /** Does the work; should `stopping` come first, rejects at once and ends the call. */
-async function endedBy<T>(stopping: AbortSignal | undefined, end: () => void, work: () => Promise<T>): Promise<T> {
+async function abortableBy<T>(stopping: AbortSignal | undefined, end: () => void, work: () => Promise<T>): Promise<T> {
   if (!stopping) return work();
   let stop: () => void = () => undefined;
   const stopped = new Promise<never>((_, reject) => {
@@ -168,12 +168,12 @@ async function endedBy<T>(stopping: AbortSignal | undefined, end: () => void, wo
 }
 
 /** Bounds a call as a whole: the client's own time-out starts again with every byte, and its abort ends with the reply's head. */
-async function bounded<T>(ms: number, work: (call: Call) => Promise<T>): Promise<T> {
+async function withTimeout<T>(ms: number, work: (call: CallControl) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(new TooLong(ms));
+      reject(new CallTimeout(ms));
       controller.abort();
     }, ms);
   });

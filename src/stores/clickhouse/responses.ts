@@ -1,21 +1,21 @@
 import type { ClickHouse } from './client.ts';
-import { createCodeColumns } from './code-columns.ts';
-import { collectCount, countScan } from './counting/head.ts';
-import { runScans } from './counting/scans.ts';
-import { timeLeft } from './counting/time-left.ts';
-import { createErasure } from './erasure.ts';
-import { createInsert } from './insert.ts';
-import type { Placement } from './placement.ts';
-import { decodeCursor, encodeCursor } from './query/cursor.ts';
-import { instant, isUuid, uuid, whole } from './query/literals.ts';
-import { newestKeys, recordsAt } from './query/pages.ts';
-import { recordColumns, toRecord, type RecordCells, type ResponseRecord } from './query/record.ts';
-import { columnNames, conditionsOf, existingColumns, selectionSlots, type Selection } from './query/selection.ts';
-import { walkRecords } from './query/walk.ts';
-import { createStoredRows } from './stored-rows.ts';
+import { createCodeColumns } from './schema/code-columns.ts';
+import { collectCount, countScan } from './counts/summary.ts';
+import { runScans } from './counts/scans.ts';
+import { createTimeBudget } from './counts/time-left.ts';
+import { createErasure } from './write/erasure.ts';
+import { createInsert } from './write/insert.ts';
+import type { Placement } from './schema/placement.ts';
+import { decodeCursor, encodeCursor } from './read/cursor.ts';
+import { sqlMoment, isUuid, sqlUuid, sqlInteger } from './sql-literals.ts';
+import { findPageKeys, findRecordsByKeys } from './read/pages.ts';
+import { recordColumns, toRecord, type RecordCells, type ResponseRecord } from './read/record.ts';
+import { columnNames, conditionsOf, existingColumns, selectionSlots, type Selection } from './read/selection.ts';
+import { walkRecords } from './read/walk.ts';
+import { createStoredRows } from './read/stored-rows.ts';
 
-export type { Batch, InsertOutcome } from './insert.ts';
-export type { ResponseRecord } from './query/record.ts';
+export type { Batch, InsertOutcome } from './write/insert.ts';
+export type { ResponseRecord } from './read/record.ts';
 
 export interface ListQuery extends Selection {
   /** From 1. */
@@ -35,9 +35,9 @@ export interface ResponsePage {
   nextCursor: string | null;
 }
 
-type Persist = <T>(step: () => Promise<T>) => Promise<T>;
+type RetryStep = <T>(step: () => Promise<T>) => Promise<T>;
 
-const once: Persist = (step) => step();
+const runOnce: RetryStep = (step) => step();
 const countTimeoutMs = 30_000;
 /** A respondent waits for it. */
 const newestTimeoutMs = 5000;
@@ -61,22 +61,22 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       if (!isUuid(responseId)) return [];
       // Without FINAL, as the index on response_id then leaves only this response's few versions to read.
       const rows = await clickhouse.select<[number, ...RecordCells]>(
-        `SELECT is_deleted, ${recordColumns()} FROM ${table} WHERE response_id = ${uuid(responseId)} ORDER BY submitted_at DESC, version DESC LIMIT 1 BY survey_id, submitted_at`,
+        `SELECT is_deleted, ${recordColumns()} FROM ${table} WHERE response_id = ${sqlUuid(responseId)} ORDER BY submitted_at DESC, version DESC LIMIT 1 BY survey_id, submitted_at`,
       );
       return rows.flatMap(([isDeleted, ...cells]) => (isDeleted === 1 ? [] : [toRecord(cells)]));
     },
 
     /** Whether a response with this id, or the one that was submitted at this moment, has been deleted. */
     async wasDeleted(responseId: string, submittedAtMs?: number): Promise<boolean> {
-      const moment = submittedAtMs === undefined ? '' : `AND submitted_at = ${instant(submittedAtMs)}`;
-      return isUuid(responseId) && (await clickhouse.select<[number]>(`SELECT 1 FROM ${table} WHERE response_id = ${uuid(responseId)} ${moment} AND is_deleted = 1 LIMIT 1`)).length > 0;
+      const moment = submittedAtMs === undefined ? '' : `AND submitted_at = ${sqlMoment(submittedAtMs)}`;
+      return isUuid(responseId) && (await clickhouse.select<[number]>(`SELECT 1 FROM ${table} WHERE response_id = ${sqlUuid(responseId)} ${moment} AND is_deleted = 1 LIMIT 1`)).length > 0;
     },
 
     /** The newest version of a survey's response, of the one that was submitted at that moment if it is known. */
-    async newest(surveyId: string, responseId: string, { submittedAtMs, codeColumns }: { submittedAtMs?: number | undefined; codeColumns?: number | undefined }): Promise<ResponseRecord | undefined> {
-      const moment = submittedAtMs === undefined ? '' : `AND submitted_at = ${instant(submittedAtMs)}`;
+    async findNewest(surveyId: string, responseId: string, { submittedAtMs, codeColumns }: { submittedAtMs?: number | undefined; codeColumns?: number | undefined }): Promise<ResponseRecord | undefined> {
+      const moment = submittedAtMs === undefined ? '' : `AND submitted_at = ${sqlMoment(submittedAtMs)}`;
       const rows = await clickhouse.select<[number, ...RecordCells]>(
-        `SELECT is_deleted, ${await columnsToRead(codeColumns)} FROM ${table} WHERE survey_id = ${uuid(surveyId)} ${moment} AND response_id = ${uuid(responseId)}
+        `SELECT is_deleted, ${await columnsToRead(codeColumns)} FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} ${moment} AND response_id = ${sqlUuid(responseId)}
          ORDER BY submitted_at DESC, version DESC LIMIT 1 BY submitted_at`,
         { timeoutMs: newestTimeoutMs },
       );
@@ -93,40 +93,40 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       const offset = after === undefined ? (page - 1) * limit : 0;
       const counting = count(selection);
       if (offset > 0 && offset >= (await counting).total) return { records: [], total: (await counting).total, nextCursor: null };
-      const [counted, keys] = await Promise.all([counting, newestKeys(clickhouse, { conditions, after, offset, limit: limit + 1 })]);
+      const [counted, keys] = await Promise.all([counting, findPageKeys(clickhouse, { conditions, after, offset, limit: limit + 1 })]);
       const shown = keys.slice(0, limit);
-      const records = await recordsAt(clickhouse, { surveyCondition: `survey_id = ${uuid(selection.surveyId)}`, keys: shown, columns: await columnsToRead(codeColumns) });
+      const records = await findRecordsByKeys(clickhouse, { surveyCondition: `survey_id = ${sqlUuid(selection.surveyId)}`, keys: shown, columns: await columnsToRead(codeColumns) });
       const last = shown.at(-1);
-      const total = after === undefined ? totalWith(counted.total, { offset, found: keys.length, limit }) : counted.total;
+      const total = after === undefined ? consistentTotal(counted.total, { offset, found: keys.length, limit }) : counted.total;
       return { records, total, nextCursor: keys.length > limit && last ? encodeCursor(selection.surveyId, last) : null };
     },
 
     /** Every response of the selection that is stored now, oldest first, in flat memory. `persist` runs a step of the walk, again if it likes. */
-    async *stream(selection: Selection, { codeColumns, persist = once }: { codeColumns?: number | undefined; persist?: Persist } = {}): AsyncGenerator<ResponseRecord> {
-      const [conditions, read] = await persist(() => Promise.all([conditionsFor(selection), columnsToRead(codeColumns)]));
-      yield* walkRecords({ ...clickhouse, select: (sql, options) => persist(() => clickhouse.select(sql, options)) }, { conditions, columns: read });
+    async *stream(selection: Selection, { codeColumns, withRetries = runOnce }: { codeColumns?: number | undefined; withRetries?: RetryStep } = {}): AsyncGenerator<ResponseRecord> {
+      const [conditions, read] = await withRetries(() => Promise.all([conditionsFor(selection), columnsToRead(codeColumns)]));
+      yield* walkRecords({ ...clickhouse, select: (sql, options) => withRetries(() => clickhouse.select(sql, options)) }, { conditions, columns: read });
     },
 
     /** Counts of several surveys; every survey asked for has an entry. */
-    async countOf(surveyIds: readonly string[]): Promise<Map<string, { total: number; complete: number }>> {
+    async countBySurvey(surveyIds: readonly string[]): Promise<Map<string, { total: number; complete: number }>> {
       const counts = new Map<string, { total: number; complete: number }>();
       for (const surveyId of surveyIds) counts.set(surveyId, await count({ surveyId }));
       return counts;
     },
 
     /** The versions of a survey that its responses name, those too that are being replaced. */
-    async versionsNamed(surveyId: string): Promise<number[]> {
-      const rows = await clickhouse.select<[number]>(`SELECT DISTINCT survey_version FROM ${table} WHERE survey_id = ${uuid(surveyId)} AND is_deleted = 0`, { timeoutMs: countTimeoutMs });
+    async findSurveyVersions(surveyId: string): Promise<number[]> {
+      const rows = await clickhouse.select<[number]>(`SELECT DISTINCT survey_version FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND is_deleted = 0`, { timeoutMs: countTimeoutMs });
       return rows.map(([version]) => version);
     },
 
     /** Whether any response has something at one of these code positions. */
-    async answeredSlots(surveyId: string, slots: readonly number[]): Promise<boolean> {
+    async hasAnswersAt(surveyId: string, slots: readonly number[]): Promise<boolean> {
       const existing = await columns.existing(Math.max(0, ...slots.map((slot) => slot + 1)));
       const asked = slots.filter((slot) => slot < existing);
       if (asked.length === 0) return false;
       const rows = await clickhouse.select<[number]>(
-        `SELECT 1 FROM ${table} FINAL WHERE survey_id = ${uuid(surveyId)} AND (${asked.map((slot) => `c${whole(slot)} != 0`).join(' OR ')}) LIMIT 1`,
+        `SELECT 1 FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND (${asked.map((slot) => `c${sqlInteger(slot)} != 0`).join(' OR ')}) LIMIT 1`,
         { timeoutMs: countTimeoutMs },
       );
       return rows.length > 0;
@@ -138,14 +138,14 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     const columnOf = await columnNames(columns, slots);
     const scope = {
       clickhouse, surveyId: selection.surveyId, conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')),
-      columns: ['is_complete', ...existingColumns(slots, columnOf)], timeLeftMs: timeLeft(countTimeoutMs),
+      columns: ['is_complete', ...existingColumns(slots, columnOf)], timeLeftMs: createTimeBudget(countTimeoutMs),
     };
     return collectCount((await runScans(scope, [countScan])).rows[0] ?? []);
   }
 }
 
 /** Counting and looking for the page are two reads, between which responses come and go: what the page shows is the newer of the two. */
-function totalWith(counted: number, { offset, found, limit }: { offset: number; found: number; limit: number }): number {
+function consistentTotal(counted: number, { offset, found, limit }: { offset: number; found: number; limit: number }): number {
   const seen = found === 0 ? 0 : offset + found;
   return found > limit ? Math.max(counted, seen) : found > 0 || offset === 0 ? seen : counted;
 }

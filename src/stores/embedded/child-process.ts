@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../log.ts';
 import { endProcess, findOrphan, removePidFile, writePidFile } from './host/pid-file.ts';
-import { reasonOf, StartError } from './start-error.ts';
+import { errorMessage, StartError } from '../../platform/start-error.ts';
 
 /** How one store's server is run. */
-export interface ChildPlan {
+export interface ServerProcessPlan {
   name: string;
   /** The store's directory: working directory, and home of `pid` and `log`. */
   dir: string;
@@ -21,7 +21,7 @@ export interface ChildPlan {
   isReady(): Promise<boolean>;
   readyTimeoutMs: number;
   /** Questions that a server which works answers: one that leaves any of them unanswered for its time is killed, and started again. */
-  watch?: readonly { isAnswering(): Promise<boolean>; patienceMs: number }[];
+  healthChecks?: readonly { isResponding(): Promise<boolean>; timeoutMs: number }[];
   stopSignal: NodeJS.Signals;
   /** After this long, SIGKILL. */
   stopTimeoutMs: number;
@@ -35,17 +35,17 @@ export interface SupervisedChild {
 }
 
 const readyPollMs = 20;
-const watchMs = 2000;
+const healthCheckMs = 2000;
 const firstBackoffMs = 100;
-const longestBackoffMs = 2_000;
-const logKeptBytes = 10 * 1024 * 1024;
+const maxBackoffMs = 2_000;
+const maxLogBytes = 10 * 1024 * 1024;
 
 /**
  * Starts a store's server, waits until it is ready and keeps it alive: when the process dies by itself it is started again (same
  * arguments, so the same port and URL) after 0.1 s, doubling up to 2 s, without ever giving up: a full disk is freed one day.
  * Throws a StartError if the first start does not become ready.
  */
-export async function superviseChild(plan: ChildPlan, log: Log): Promise<SupervisedChild> {
+export async function superviseChild(plan: ServerProcessPlan, log: Log): Promise<SupervisedChild> {
   let current = launch(plan);
   let isStopping = false;
   let backoffMs = firstBackoffMs;
@@ -58,11 +58,11 @@ export async function superviseChild(plan: ChildPlan, log: Log): Promise<Supervi
 
   const keepAlive = async () => {
     while (!isStopping) {
-      const how = await endOf(plan, current, log);
+      const how = await waitForExit(plan, current, log);
       if (isStopping) return;
-      log.warn({ store: plan.name, how, restartInMs: backoffMs, lastLine: lastLogLine(plan.dir) }, 'an embedded store ended by itself and is started again');
+      log.warn({ store: plan.name, how, restartInMs: backoffMs, lastLine: lastLogLine(plan.dir) }, 'an embedded store exited and is restarted');
       await delay(backoffMs);
-      backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
+      backoffMs = Math.min(backoffMs * 2, maxBackoffMs);
       if (isStopping) return;
       current = tryLaunch(plan);
       await untilReady(plan, current).then(
@@ -70,7 +70,7 @@ export async function superviseChild(plan: ChildPlan, log: Log): Promise<Supervi
           backoffMs = firstBackoffMs;
           log.info({ store: plan.name, pid: current.process?.pid }, 'the embedded store serves again');
         },
-        (error: unknown) => log.error({ store: plan.name, reason: reasonOf(error) }, 'the embedded store does not become ready'),
+        (error: unknown) => log.error({ store: plan.name, reason: errorMessage(error) }, 'the embedded store does not become ready'),
       );
     }
   };
@@ -88,24 +88,24 @@ export async function superviseChild(plan: ChildPlan, log: Log): Promise<Supervi
 }
 
 /** Resolves with how the process ended, also when it has to be killed because it answers nothing any more. */
-async function endOf(plan: ChildPlan, running: Running, log: Log): Promise<string> {
-  const silentSinceMs = new Map<NonNullable<ChildPlan['watch']>[number], number>();
-  const look = async (question: NonNullable<ChildPlan['watch']>[number]): Promise<void> => {
+async function waitForExit(plan: ServerProcessPlan, running: RunningProcess, log: Log): Promise<string> {
+  const silentSinceMs = new Map<NonNullable<ServerProcessPlan['healthChecks']>[number], number>();
+  const runHealthCheck = async (check: NonNullable<ServerProcessPlan['healthChecks']>[number]): Promise<void> => {
     const askedAtMs = performance.now();
-    if (await question.isAnswering().catch(() => false)) return void silentSinceMs.delete(question);
-    const sinceMs = silentSinceMs.get(question) ?? askedAtMs;
-    silentSinceMs.set(question, sinceMs);
-    if (performance.now() - sinceMs < question.patienceMs || !running.isAlive()) return;
-    log.error({ store: plan.name, pid: running.process?.pid, seconds: Math.round((performance.now() - sinceMs) / 1000) }, 'an embedded store answers nothing: it is killed and started again');
+    if (await check.isResponding().catch(() => false)) return void silentSinceMs.delete(check);
+    const sinceMs = silentSinceMs.get(check) ?? askedAtMs;
+    silentSinceMs.set(check, sinceMs);
+    if (performance.now() - sinceMs < check.timeoutMs || !running.isAlive()) return;
+    log.error({ store: plan.name, pid: running.process?.pid, seconds: Math.round((performance.now() - sinceMs) / 1000) }, 'an embedded store does not respond: it is killed and restarted');
     running.process?.kill('SIGKILL');
   };
-  const timers = (plan.watch ?? []).map((question) => {
-    let isAsking = false;
+  const timers = (plan.healthChecks ?? []).map((check) => {
+    let isChecking = false;
     return setInterval(() => {
-      if (isAsking) return;
-      isAsking = true;
-      void look(question).finally(() => (isAsking = false));
-    }, watchMs).unref();
+      if (isChecking) return;
+      isChecking = true;
+      void runHealthCheck(check).finally(() => (isChecking = false));
+    }, healthCheckMs).unref();
   });
   try {
     return await running.ended;
@@ -115,14 +115,14 @@ async function endOf(plan: ChildPlan, running: Running, log: Log): Promise<strin
 }
 
 /** Ends what an earlier, killed instance left running on the directory; before a port is picked, so that its port is free again. */
-export async function endLeftover(plan: Pick<ChildPlan, 'name' | 'dir' | 'stopSignal' | 'stopTimeoutMs'>, log: Log): Promise<void> {
+export async function endOrphan(plan: Pick<ServerProcessPlan, 'name' | 'dir' | 'stopSignal' | 'stopTimeoutMs'>, log: Log): Promise<void> {
   const orphan = findOrphan(plan.dir);
   if (orphan === undefined) return;
   log.warn({ store: plan.name, pid: orphan }, 'ending the store process that a killed instance left behind');
   await endProcess(orphan, { signal: plan.stopSignal, timeoutMs: plan.stopTimeoutMs });
 }
 
-interface Running {
+interface RunningProcess {
   /** Undefined when it could not even be begun. */
   process: ChildProcess | undefined;
   isAlive(): boolean;
@@ -130,12 +130,12 @@ interface Running {
   ended: Promise<string>;
 }
 
-function launch(plan: ChildPlan): Running {
+function launch(plan: ServerProcessPlan): RunningProcess {
   const logFile = openLog(plan.dir);
   // An own session: a Ctrl-C in the terminal goes to the whole foreground group, and the stores must outlive the service's own stop.
   const options = { cwd: plan.dir, env: plan.env, detached: true, ...plan.user };
   const [command, args] = withParentDeathSignal(plan);
-  const child = runWith(logFile, () => spawn(command, args, { ...options, stdio: plan.hasChannel ? ['ignore', logFile, logFile, 'ipc'] : ['ignore', logFile, logFile] }));
+  const child = spawnWithLog(logFile, () => spawn(command, args, { ...options, stdio: plan.hasChannel ? ['ignore', logFile, logFile, 'ipc'] : ['ignore', logFile, logFile] }));
   let isAlive = true;
   const ended = new Promise<string>((resolve) => {
     const end = (how: string) => {
@@ -155,7 +155,7 @@ function launch(plan: ChildPlan): Running {
   return { process: child, isAlive: () => isAlive, ended };
 }
 
-function runWith(logFile: number, begin: () => ChildProcess): ChildProcess {
+function spawnWithLog(logFile: number, begin: () => ChildProcess): ChildProcess {
   try {
     return begin();
   } finally {
@@ -164,24 +164,24 @@ function runWith(logFile: number, begin: () => ChildProcess): ChildProcess {
 }
 
 /** A launch that fails for want of descriptors, memory or disk counts as a child that ended: it is tried again. */
-function tryLaunch(plan: ChildPlan): Running {
+function tryLaunch(plan: ServerProcessPlan): RunningProcess {
   try {
     return launch(plan);
   } catch (error) {
-    return { process: undefined, isAlive: () => false, ended: Promise.resolve(reasonOf(error)) };
+    return { process: undefined, isAlive: () => false, ended: Promise.resolve(errorMessage(error)) };
   }
 }
 
 let hasSetpriv: boolean | undefined;
 
 /** On Linux the kernel itself ends the store when the service is killed outright, so that no orphan keeps ports and files. */
-function withParentDeathSignal(plan: ChildPlan): [string, string[]] {
+function withParentDeathSignal(plan: ServerProcessPlan): [string, string[]] {
   hasSetpriv ??= process.platform === 'linux' && spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true'], { stdio: 'ignore' }).status === 0;
   if (!hasSetpriv) return [plan.command, [...plan.args]];
   return ['setpriv', ['--pdeathsig', plan.stopSignal.replace('SIG', ''), '--', plan.command, ...plan.args]];
 }
 
-async function untilReady(plan: ChildPlan, running: Running): Promise<void> {
+async function untilReady(plan: ServerProcessPlan, running: RunningProcess): Promise<void> {
   const deadline = performance.now() + plan.readyTimeoutMs;
   while (performance.now() < deadline) {
     if (!running.isAlive()) throw new StartError(`${plan.name} ended at its start (${await running.ended}): ${lastLogLine(plan.dir)}`);
@@ -191,7 +191,7 @@ async function untilReady(plan: ChildPlan, running: Running): Promise<void> {
   throw new StartError(`${plan.name} was not ready within ${plan.readyTimeoutMs} ms: ${lastLogLine(plan.dir)}`);
 }
 
-async function endChild(plan: ChildPlan, running: Running): Promise<void> {
+async function endChild(plan: ServerProcessPlan, running: RunningProcess): Promise<void> {
   const child = running.process;
   if (!running.isAlive() || child?.pid === undefined) return;
   child.kill(plan.stopSignal);
@@ -203,7 +203,7 @@ async function endChild(plan: ChildPlan, running: Running): Promise<void> {
 function openLog(dir: string): number {
   const file = join(dir, 'log');
   const fd = openSync(file, 'a', 0o600);
-  if (statSync(file).size > logKeptBytes) truncateSync(file, 0);
+  if (statSync(file).size > maxLogBytes) truncateSync(file, 0);
   return fd;
 }
 

@@ -3,8 +3,8 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../../log.ts';
-import { endLeftover, superviseChild, type SupervisedChild } from './child-process.ts';
-import { keptSecret } from './host/kept-secret.ts';
+import { endOrphan, superviseChild, type SupervisedChild } from './child-process.ts';
+import { storedPassword } from './host/stored-password.ts';
 import type { Ports } from './host/ports.ts';
 
 export interface ClickhouseOptions {
@@ -20,7 +20,7 @@ const readyTimeoutMs = 120_000;
 const stopTimeoutMs = 8_000;
 const probeTimeoutMs = 2_000;
 /** An engine whose server does not say that it is there is hung; one that answers no query may only be busy with long ones. */
-const patience = { pingMs: 20_000, queryMs: 90_000 };
+const healthTimeouts = { pingMs: 20_000, queryMs: 90_000 };
 /** Others live on the machine too: the engine may take this share of its memory. */
 const memoryShare = 0.35;
 /** Each running query holds one thread of libuv's pool; the default of four would let four slow ones block every file access. */
@@ -29,8 +29,8 @@ const poolThreads = '16';
 /** Runs the ClickHouse engine behind ClickHouse's HTTP interface on a loopback port, its tables in `dir`. */
 export async function startClickhouse({ dir, ports, env, log }: ClickhouseOptions): Promise<SupervisedChild & { url: string }> {
   const ending = { name, dir, stopSignal: 'SIGTERM', stopTimeoutMs } as const;
-  await endLeftover(ending, log);
-  const password = keptSecret(dir);
+  await endOrphan(ending, log);
+  const password = storedPassword(dir);
   mkdirSync(join(dir, 'data'), { recursive: true, mode: 0o700 });
   const server = fileURLToPath(new URL('./clickhouse-server.js', import.meta.url));
   const memoryBytes = Math.floor(totalmem() * memoryShare);
@@ -41,11 +41,11 @@ export async function startClickhouse({ dir, ports, env, log }: ClickhouseOption
       args: ['--enable-source-maps', server, dir, String(port), String(memoryBytes)],
       env: { ...env, UV_THREADPOOL_SIZE: poolThreads, TZ: 'UTC', NODE_OPTIONS: '' },
       hasChannel: true,
-      isReady: () => answers(port, password),
+      isReady: () => isReady(port, password),
       readyTimeoutMs,
-      watch: [
-        { isAnswering: () => replies(fetch(`http://127.0.0.1:${port}/ping`, { signal: AbortSignal.timeout(probeTimeoutMs) })), patienceMs: patience.pingMs },
-        { isAnswering: () => replies(ask(port, password, patience.queryMs)), patienceMs: patience.queryMs },
+      healthChecks: [
+        { isResponding: () => hasReply(fetch(`http://127.0.0.1:${port}/ping`, { signal: AbortSignal.timeout(probeTimeoutMs) })), timeoutMs: healthTimeouts.pingMs },
+        { isResponding: () => hasReply(query(port, password, healthTimeouts.queryMs)), timeoutMs: healthTimeouts.queryMs },
       ],
     };
     return { ...(await superviseChild(plan, log)), url: clickhouseUrl(port, password) };
@@ -55,15 +55,15 @@ export async function startClickhouse({ dir, ports, env, log }: ClickhouseOption
 export const clickhouseUrl = (port: number | string, password: string): string => `http://default:${password}@127.0.0.1:${port}`;
 
 /** A query with our password: a ping would be answered by any server that happens to have the port. */
-async function answers(port: number, password: string): Promise<boolean> {
-  const reply = await ask(port, password, probeTimeoutMs);
+async function isReady(port: number, password: string): Promise<boolean> {
+  const reply = await query(port, password, probeTimeoutMs);
   return reply.ok && (await reply.text()).trim() === '1';
 }
 
-function ask(port: number, password: string, withinMs: number): Promise<Response> {
+function query(port: number, password: string, withinMs: number): Promise<Response> {
   const authorization = `Basic ${Buffer.from(`default:${password}`).toString('base64')}`;
   return fetch(`http://127.0.0.1:${port}/?query=SELECT%201`, { headers: { authorization }, signal: AbortSignal.timeout(withinMs) });
 }
 
 /** Whether there is a reply at all. */
-const replies = (reply: Promise<Response>): Promise<boolean> => reply.then(async ({ body }) => (await body?.cancel(), true), () => false);
+const hasReply = (reply: Promise<Response>): Promise<boolean> => reply.then(async ({ body }) => (await body?.cancel(), true), () => false);

@@ -6,11 +6,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
 import type { Log } from '../../log.ts';
-import { endLeftover, superviseChild, type SupervisedChild } from './child-process.ts';
-import { keptSecret } from './host/kept-secret.ts';
+import { endOrphan, superviseChild, type SupervisedChild } from './child-process.ts';
+import { storedPassword } from './host/stored-password.ts';
 import type { Ports } from './host/ports.ts';
 import { findPostgresHome, type PostgresHome } from './postgres-home.ts';
-import { reasonOf, StartError } from './start-error.ts';
+import { errorMessage, StartError } from '../../platform/start-error.ts';
 
 export interface PostgresOptions {
   /** Absolute; exists. */
@@ -33,8 +33,8 @@ export async function startPostgres({ dir, ports, env, log }: PostgresOptions): 
   if (home.dir !== dir) log.info({ store: name, dir: home.dir }, 'the directory above DATA_DIR is closed to the user postgres: its cluster lies elsewhere');
   // SIGINT is PostgreSQL's fast shutdown: it ends its clients' sessions and writes a checkpoint. SIGTERM would wait for them.
   const ending = { name, dir: home.dir, stopSignal: 'SIGINT', stopTimeoutMs } as const;
-  await endLeftover(ending, log);
-  const password = keptSecret(dir);
+  await endOrphan(ending, log);
+  const password = storedPassword(dir);
   const cluster = join(home.dir, 'cluster');
   if (!existsSync(join(cluster, 'PG_VERSION'))) await createCluster(home, cluster, password, env);
   else checkVersion(home.major, cluster);
@@ -49,25 +49,25 @@ export async function startPostgres({ dir, ports, env, log }: PostgresOptions): 
       isReady: () => ensureDatabase(urlOf('postgres')),
       readyTimeoutMs,
     };
-    return { ...(await patiently(() => superviseChild(plan, log))), url: urlOf(database) };
+    return { ...(await retryWhileLockFileRemains(() => superviseChild(plan, log))), url: urlOf(database) };
   });
 }
 
 export const postgresUrl = (port: number | string, password: string, db: string = database): string => `postgres://${superuser}:${password}@127.0.0.1:${port}/${db}`;
 
-const patienceMs = 10_000;
-const againMs = 250;
+const lockFileTimeoutMs = 10_000;
+const lockFileRetryMs = 250;
 
 /** A postmaster that was killed a moment ago still holds its lock file until the system has cleared it away. */
-async function patiently<T>(start: () => Promise<T>): Promise<T> {
-  const until = performance.now() + patienceMs;
+async function retryWhileLockFileRemains<T>(start: () => Promise<T>): Promise<T> {
+  const until = performance.now() + lockFileTimeoutMs;
   for (;;) {
     try {
       return await start();
     } catch (error) {
-      if (!reasonOf(error).includes('postmaster.pid') || performance.now() > until) throw error;
+      if (!errorMessage(error).includes('postmaster.pid') || performance.now() > until) throw error;
     }
-    await delay(againMs);
+    await delay(lockFileRetryMs);
   }
 }
 
@@ -116,7 +116,7 @@ async function createCluster(home: PostgresHome, cluster: string, password: stri
     await run(join(home.bin, 'initdb'), initArguments(draft, passwordFile), { env, cwd: home.dir, ...home.user });
     renameSync(draft, cluster);
   } catch (error) {
-    throw new StartError(`PostgreSQL cannot make its cluster in ${cluster}: ${reasonOf(error)}`, { cause: error });
+    throw new StartError(`PostgreSQL cannot make its cluster in ${cluster}: ${errorMessage(error)}`, { cause: error });
   } finally {
     rmSync(secretDir, { recursive: true, force: true });
   }

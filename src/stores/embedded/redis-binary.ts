@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Log } from '../../log.ts';
-import { StartError } from './start-error.ts';
+import { StartError } from '../../platform/start-error.ts';
 
 type Env = Record<string, string | undefined>;
 

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
-import { endLeftover, superviseChild, type SupervisedChild } from './child-process.ts';
-import { keptSecret } from './host/kept-secret.ts';
+import { endOrphan, superviseChild, type SupervisedChild } from './child-process.ts';
+import { storedPassword } from './host/stored-password.ts';
 import type { Ports } from './host/ports.ts';
 
 export interface RedisOptions {
@@ -28,12 +28,12 @@ const pingTimeoutMs = 1_000;
 export async function startRedis(options: RedisOptions): Promise<SupervisedChild & { url: string }> {
   const { name, dir, program, env, log } = options;
   const ending = { name, dir, stopSignal: 'SIGTERM', stopTimeoutMs } as const;
-  await endLeftover(ending, log);
-  const password = keptSecret(dir);
+  await endOrphan(ending, log);
+  const password = storedPassword(dir);
   const config = join(dir, 'redis.conf');
   return options.ports.withPort(dir, async (port) => {
     writeFileSync(config, configuration(options, port, password), { mode: 0o600 });
-    const plan = { ...ending, env, command: program, args: [config], isReady: () => answersPing(port, password), readyTimeoutMs };
+    const plan = { ...ending, env, command: program, args: [config], isReady: () => respondsToPing(port, password), readyTimeoutMs };
     return { ...(await superviseChild(plan, log)), url: redisUrl(port, password) };
   });
 }
@@ -66,7 +66,7 @@ function quoted(path: string): string {
 }
 
 /** True once the append-only file is loaded: until then the answer is -LOADING. */
-function answersPing(port: number, password: string): Promise<boolean> {
+function respondsToPing(port: number, password: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' });
     let answer = '';

@@ -15,7 +15,7 @@ export interface ApiKey {
 export type NewApiKey = Pick<ApiKey, 'id' | 'userId' | 'name' | 'role' | 'requestsPerMinute' | 'lastFour'> & { keyHash: Buffer };
 
 /** A key in use, with its user as the user is now. */
-export interface KeyStanding {
+export interface ActiveApiKey {
   keyId: string;
   userId: string;
   email: string;
@@ -36,8 +36,8 @@ interface ApiKeyRow {
 }
 
 export function createApiKeyStore(sql: Sql) {
-  const standing = (condition: ReturnType<Sql>) =>
-    withPostgres(async (): Promise<KeyStanding | undefined> => {
+  const findActive = (condition: ReturnType<Sql>) =>
+    withPostgres(async (): Promise<ActiveApiKey | undefined> => {
       const [row] = await sql<(ApiKeyRow & { email: string; user_role: UserRole })[]>`
         SELECT k.*, u.email, u.role AS user_role FROM api_keys k JOIN users u ON u.id = k.user_id WHERE ${condition} AND NOT u.is_disabled`;
       return row && {
@@ -45,9 +45,9 @@ export function createApiKeyStore(sql: Sql) {
       };
     });
   return {
-    standingByHash: (keyHash: Buffer) => standing(sql`k.key_hash = ${keyHash}`),
+    findActiveByHash: (keyHash: Buffer) => findActive(sql`k.key_hash = ${keyHash}`),
 
-    standingById: (id: string) => standing(sql`k.id = ${id}`),
+    findActiveById: (id: string) => findActive(sql`k.id = ${id}`),
 
     create: (key: NewApiKey): Promise<ApiKey> =>
       withPostgres(async () => {
@@ -80,7 +80,7 @@ export function createApiKeyStore(sql: Sql) {
       withPostgres(async () => (await sql`DELETE FROM api_keys WHERE id = ${id} ${userId === null ? sql`` : sql`AND user_id = ${userId}`}`).count > 0),
 
     /** Keys that were used lately; the row is written at most once a minute whatever the number of processes. */
-    touch: (id: string): Promise<void> =>
+    markUsed: (id: string): Promise<void> =>
       withPostgres(
         async () => void (await sql`UPDATE api_keys SET last_used_at = now() WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')`),
       ),

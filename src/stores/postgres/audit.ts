@@ -64,7 +64,7 @@ export function createAudit(sql: Sql, log: Log) {
       try {
         await withPostgres(async () => void (await sql`INSERT INTO audit ${sql(columns)}`));
       } catch (error) {
-        log.error({ err: error, action, objectKind, objectId, actorId: actor?.userId }, 'the audit could not be written');
+        log.error({ err: error, action, objectKind, objectId, actorId: actor?.userId }, 'the audit event could not be written');
       }
     },
 

@@ -1,32 +1,32 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { isRedisAway } from '../redis/away.ts';
-import { allowSilence, postgres, type Sql, type Tx } from './driver.ts';
+import { isRedisUnavailable } from '../redis/errors.ts';
+import { setReplyTimeout, postgres, type Sql, type Tx } from './driver.ts';
 
 export type { Sql, Tx } from './driver.ts';
 
 /** Node and server codes that say "away", not "wrong". */
-const awayCodes = new Set([
+const unavailableCodes = new Set([
   'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EMFILE', 'ENFILE',
   '40P01', '40001', '57P01', '57P02', '57P03', '08006', '08001', '53300', '57014', '55P03', '53100',
 ]);
 
-export function isPostgresAway(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' && awayCodes.has(error.code);
+export function isPostgresUnavailable(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' && unavailableCodes.has(error.code);
 }
 
 export interface PostgresOptions {
   log: Log;
   poolSize?: number;
   /** Seconds without a byte after which a connection that owes a reply is dead; short in tests. */
-  silenceSeconds?: number;
+  replyTimeoutSeconds?: number;
 }
 
 const statementTimeoutMs = 10_000;
 /** PostgreSQL ends a statement that takes too long and says so: this is for the way there and back. */
 const replyMarginSeconds = 2;
-const usualSilenceSeconds = statementTimeoutMs / 1000 + replyMarginSeconds;
+const defaultReplyTimeoutSeconds = statementTimeoutMs / 1000 + replyMarginSeconds;
 
 /**
  * Opens the control plane's pool. Whole numbers of 64 bits arrive as numbers (none of ours passes 2^53). Statements
@@ -34,7 +34,7 @@ const usualSilenceSeconds = statementTimeoutMs / 1000 + replyMarginSeconds;
  * is given up: its statements fail as CONNECTION_CLOSED, and idle connections are closed with it. The system looks
  * after connections by itself, too (TCP keepalive from 10 s on), which a server or proxy that stands still passes.
  */
-export function createPostgres(url: string, { log, poolSize = 10, silenceSeconds = usualSilenceSeconds }: PostgresOptions): Sql {
+export function createPostgres(url: string, { log, poolSize = 10, replyTimeoutSeconds: silenceSeconds = defaultReplyTimeoutSeconds }: PostgresOptions): Sql {
   return postgres(url, {
     max: poolSize,
     connect_timeout: 5,
@@ -53,11 +53,11 @@ export function createPostgres(url: string, { log, poolSize = 10, silenceSeconds
  * Runs a step against the control plane. While the database is away, or slower than `mostMs`, the caller gets
  * SERVICE_UNAVAILABLE; problems of the table pass through untouched.
  */
-export async function withPostgres<T>(step: () => Promise<T>, mostMs = 6000): Promise<T> {
+export async function withPostgres<T>(step: () => Promise<T>, timeoutMs = 6000): Promise<T> {
   try {
-    return await bounded(step(), mostMs);
+    return await withTimeout(step(), timeoutMs);
   } catch (error) {
-    if (error instanceof Problem || !isPostgresAway(error)) throw error;
+    if (error instanceof Problem || !isPostgresUnavailable(error)) throw error;
     throw unavailable('The control plane cannot be reached', 2, error);
   }
 }
@@ -66,7 +66,7 @@ export async function withPostgres<T>(step: () => Promise<T>, mostMs = 6000): Pr
 export function boundedTransaction<T>(sql: Sql, mostMs: number, work: (tx: Tx) => Promise<T>): Promise<T> {
   return sql.begin(async (tx) => {
     await tx`SELECT set_config('statement_timeout', ${String(Math.ceil(mostMs))}, true)`;
-    allowSilence(tx, mostMs / 1000 + replyMarginSeconds);
+    setReplyTimeout(tx, mostMs / 1000 + replyMarginSeconds);
     return work(tx);
   }) as Promise<T>;
 }
@@ -75,35 +75,35 @@ export function boundedTransaction<T>(sql: Sql, mostMs: number, work: (tx: Tx) =
  * Runs a statement, or a transaction, again that the database has undone because others stood in its way and it in
  * theirs.
  */
-export async function pastDeadlocks<T>(step: () => Promise<T>): Promise<T> {
+export async function retryOnDeadlock<T>(step: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1)
     try {
       return await step();
     } catch (error) {
       const isDeadlock = typeof error === 'object' && error !== null && 'code' in error && (error.code === '40P01' || error.code === '40001');
-      if (!isDeadlock || tries === deadlockTries) throw error;
+      if (!isDeadlock || tries === maxDeadlockAttempts) throw error;
     }
 }
 
-const deadlockTries = 3;
+const maxDeadlockAttempts = 3;
 
 /**
  * Runs a step again that a store was away for, after each of these waits: for what was dear to make, and may be
  * stored twice.
  */
-export async function pastOutages<T>(step: () => Promise<T>, waitsMs: readonly number[] = [250, 1000, 4000]): Promise<T> {
+export async function retryOnOutage<T>(step: () => Promise<T>, waitsMs: readonly number[] = [250, 1000, 4000]): Promise<T> {
   for (let tries = 0; ; tries += 1)
     try {
       return await step();
     } catch (error) {
       const waitMs = waitsMs[tries];
-      const isAway = isPostgresAway(error) || isRedisAway(error) || (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
+      const isAway = isPostgresUnavailable(error) || isRedisUnavailable(error) || (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
       if (!isAway || waitMs === undefined) throw error;
       await pause(waitMs);
     }
 }
 
-function bounded<T>(work: Promise<T>, ms: number): Promise<T> {
+function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(unavailable('The control plane did not answer in time')), ms);

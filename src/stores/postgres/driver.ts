@@ -27,6 +27,6 @@ const correctedCopy = fileURLToPath(new URL('../../../postgres/index.js', import
 export const postgres = load(correctedCopy) as (url: string, options: Options<Types> & SilenceOptions) => Sql;
 
 /** A transaction or a reserved connection may owe a reply for so many seconds; 0 is without a bound. */
-export function allowSilence(connection: Tx | ReservedSql, seconds: number): void {
+export function setReplyTimeout(connection: Tx | ReservedSql, seconds: number): void {
   (connection as unknown as { patience(seconds: number): void }).patience(seconds);
 }

@@ -1,8 +1,8 @@
-import type { Editions } from '../../domain/finding-variables.ts';
+import type { Editions } from '../../domain/analytics/annotation-variables.ts';
 import type { Question } from '../../domain/survey.ts';
 import { withPostgres, type Sql } from './client.ts';
 import { writeOutbox } from './surveys.ts';
-import type { HandOver } from './users.ts';
+import type { OwnedDataTransfer } from './users.ts';
 
 export type ExportFormat = 'CSV' | 'EXCEL' | 'PDF' | 'JSON' | 'NDJSON' | 'PARQUET' | 'SPSS';
 export type ExportStatus = 'PENDING' | 'PROCESSING' | 'COMPLETED' | 'FAILED' | 'EXPIRED';
@@ -41,7 +41,7 @@ export interface ExportRecord {
 }
 
 export type NewExport = Pick<ExportRecord, 'id' | 'surveyId' | 'userId' | 'format' | 'options' | 'surveyVersion' | 'createdAt'>;
-export type FinishedFile = { rowCount: number; fileSize: number; sha256: string; expiresAt: Date };
+export type FinishedExport = { rowCount: number; fileSize: number; sha256: string; expiresAt: Date };
 
 /** A wording of a survey as it once was. */
 export interface SurveyDefinition {
@@ -52,7 +52,7 @@ export interface SurveyDefinition {
 }
 
 /** Some of a survey's responses, by when they were submitted: from the first to the last of them. */
-export interface Concerned {
+export interface AffectedResponses {
   surveyId: string;
   first: Date;
   last: Date;
@@ -67,8 +67,8 @@ export interface ExportQuery {
 }
 
 /** Of one user: files are made one after the other, and others want theirs too. */
-export const openAtMost = 20;
-export const exportRequested = 'export.requested';
+export const maxOpenExports = 20;
+export const exportRequestedEvent = 'export.requested';
 const outdatedReason = 'A response that the file may show was deleted; please ask for it again';
 const withdrawnReason = 'A response was deleted while the file was made; please ask for it again';
 
@@ -76,7 +76,7 @@ export function createExportStore(sql: Sql) {
   const open = sql`status IN ('PENDING', 'PROCESSING')`;
   const live = sql`status IN ('PENDING', 'PROCESSING', 'COMPLETED')`;
   /** A file holds what was submitted up to the moment it was asked for, within its dates. */
-  const mayShow = ({ surveyId, first, last }: Concerned) => sql`
+  const mayContain = ({ surveyId, first, last }: AffectedResponses) => sql`
     survey_id = ${surveyId} AND created_at >= ${first} AND coalesce((options->>'startDate')::timestamptz <= ${last}, true) AND coalesce((options->>'endDate')::timestamptz > ${first}, true)`;
   return {
     /** The row and the event that puts it in line, together or not at all. False: as many as one user may have are open already. */
@@ -86,9 +86,9 @@ export function createExportStore(sql: Sql) {
           const made = await tx`
             INSERT INTO exports (id, survey_id, user_id, format, options, survey_version, created_at)
             SELECT ${record.id}::uuid, ${record.surveyId}::uuid, ${record.userId}::uuid, ${record.format}, ${tx.json(record.options as never)}::jsonb, ${record.surveyVersion}::int, ${record.createdAt}::timestamptz
-            WHERE (SELECT count(*) FROM exports WHERE user_id = ${record.userId} AND ${open}) < ${openAtMost}`;
+            WHERE (SELECT count(*) FROM exports WHERE user_id = ${record.userId} AND ${open}) < ${maxOpenExports}`;
           if (made.count === 0) return false;
-          await writeOutbox(tx, [{ kind: exportRequested, cause: `export:${record.id}`, payload: { exportId: record.id } }]);
+          await writeOutbox(tx, [{ kind: exportRequestedEvent, cause: `export:${record.id}`, payload: { exportId: record.id } }]);
           return true;
         })),
 
@@ -98,7 +98,7 @@ export function createExportStore(sql: Sql) {
         return row && recordOf(row);
       }),
 
-    surveyOf: (id: string): Promise<string | undefined> =>
+    findSurveyId: (id: string): Promise<string | undefined> =>
       withPostgres(async () => (await sql<{ survey_id: string }[]>`SELECT survey_id FROM exports WHERE id = ${id}`)[0]?.survey_id),
 
     /** A user's own, newest first; none of deleted surveys. */
@@ -114,17 +114,17 @@ export function createExportStore(sql: Sql) {
       }),
 
     /** Takes an open export in hand; undefined when it was finished or removed meanwhile. */
-    begin: (id: string): Promise<ExportRecord | undefined> =>
+    start: (id: string): Promise<ExportRecord | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<ExportRow[]>`UPDATE exports SET status = 'PROCESSING', progress = 0 WHERE id = ${id} AND ${open} RETURNING *`;
         return row && recordOf(row);
       }),
 
     /** False when the export is no longer wanted. */
-    advance: (id: string, progress: number): Promise<boolean> =>
+    saveProgress: (id: string, progress: number): Promise<boolean> =>
       withPostgres(async () => (await sql`UPDATE exports SET progress = ${progress} WHERE id = ${id} AND status = 'PROCESSING'`).count > 0),
 
-    complete: (id: string, { rowCount, fileSize, sha256, expiresAt }: FinishedFile): Promise<boolean> =>
+    complete: (id: string, { rowCount, fileSize, sha256, expiresAt }: FinishedExport): Promise<boolean> =>
       withPostgres(async () => {
         const done = await sql`
           UPDATE exports SET status = 'COMPLETED', progress = 1, row_count = ${rowCount}, file_size = ${fileSize}, sha256 = ${sha256}, error = NULL, completed_at = now(), expires_at = least(expires_at, ${expiresAt})
@@ -143,38 +143,38 @@ export function createExportStore(sql: Sql) {
       withPostgres(async () => (await sql<{ id: string }[]>`DELETE FROM exports WHERE survey_id = ${surveyId} RETURNING id`).map((row) => row.id)),
 
     /** Ends the files that may show these responses, and those that are being made; gives the ids of all of them. */
-    withdraw: (concerned: Concerned): Promise<string[]> =>
+    invalidate: (affected: AffectedResponses): Promise<string[]> =>
       withPostgres(async () => {
         const rows = await sql<{ id: string }[]>`
           UPDATE exports SET status = CASE status WHEN 'COMPLETED' THEN 'EXPIRED' ELSE 'FAILED' END, error = CASE status WHEN 'COMPLETED' THEN ${outdatedReason} ELSE ${withdrawnReason} END,
             completed_at = coalesce(completed_at, now()), expires_at = least(expires_at, now())
-          WHERE ${live} AND ${mayShow(concerned)} RETURNING id`;
+          WHERE ${live} AND ${mayContain(affected)} RETURNING id`;
         return rows.map((row) => row.id);
       }),
 
     /** Has the files that may show these responses expire then, if not before. */
-    shorten: (concerned: Concerned, until: Date): Promise<void> =>
-      withPostgres(async () => void (await sql`UPDATE exports SET expires_at = ${until} WHERE ${live} AND ${mayShow(concerned)} AND coalesce(expires_at > ${until}, true)`)),
+    limitExpiry: (affected: AffectedResponses, until: Date): Promise<void> =>
+      withPostgres(async () => void (await sql`UPDATE exports SET expires_at = ${until} WHERE ${live} AND ${mayContain(affected)} AND coalesce(expires_at > ${until}, true)`)),
 
     /** Marks those whose time is over; gives their ids. */
     expire: (now: Date): Promise<string[]> =>
       withPostgres(async () => (await sql<{ id: string }[]>`UPDATE exports SET status = 'EXPIRED' WHERE status = 'COMPLETED' AND expires_at <= ${now} RETURNING id`).map((row) => row.id)),
 
     /** Ids of exports that wait or run and were asked for before that moment. */
-    unfinished: (before: Date): Promise<string[]> =>
+    listUnfinished: (before: Date): Promise<string[]> =>
       withPostgres(async () => (await sql<{ id: string }[]>`SELECT id FROM exports WHERE ${open} AND created_at < ${before} ORDER BY created_at LIMIT 1000`).map((row) => row.id)),
 
     /** Of these ids, those whose file may be there. */
-    kept: (ids: readonly string[]): Promise<string[]> =>
+    findWithFile: (ids: readonly string[]): Promise<string[]> =>
       withPostgres(async () => (await sql<{ id: string }[]>`SELECT id FROM exports WHERE id = ANY(${ids as string[]}::uuid[]) AND ${live}`).map((row) => row.id)),
 
-    definition: (surveyId: string, version: number): Promise<SurveyDefinition | undefined> =>
+    findDefinition: (surveyId: string, version: number): Promise<SurveyDefinition | undefined> =>
       withPostgres(async () => (await sql<{ definition: SurveyDefinition }[]>`SELECT definition FROM survey_versions WHERE survey_id = ${surveyId} AND version = ${version}`)[0]?.definition),
   };
 }
 
 /** A deleted user's files stay with the surveys that they are of: they go to whose these are, or now will be. */
-export const handOverExports: HandOver = async (tx, fromUserId, toUserId) => {
+export const transferExports: OwnedDataTransfer = async (tx, fromUserId, toUserId) => {
   await tx`
     UPDATE exports e SET user_id = CASE WHEN s.owner_id = ${fromUserId} THEN ${toUserId} ELSE s.owner_id END
     FROM surveys s WHERE s.id = e.survey_id AND e.user_id = ${fromUserId}`;

@@ -1,8 +1,8 @@
 import type { UserRole } from '../../auth/roles.ts';
 import type { Survey } from '../../domain/survey.ts';
-import { isId } from '../../ids.ts';
-import { pastDeadlocks, withPostgres, type Sql, type Tx } from './client.ts';
-import { surveyOf, type SurveyRow } from './survey-rows.ts';
+import { isId } from '../../platform/ids.ts';
+import { retryOnDeadlock, withPostgres, type Sql, type Tx } from './client.ts';
+import { surveyFromRow, type SurveyRow } from './survey-rows.ts';
 import { writeOutbox } from './surveys.ts';
 
 export interface Member {
@@ -13,7 +13,7 @@ export interface Member {
   addedAt: Date;
 }
 
-export interface HandingOver {
+export interface SurveyTransfer {
   surveyId: string;
   fromUserId: string;
   toUserId: string;
@@ -58,21 +58,21 @@ export function createMemberStore(sql: Sql) {
       withPostgres(async () => (await sql`DELETE FROM survey_members WHERE survey_id = ${surveyId} AND user_id = ${userId}`).count > 0),
 
     /** Makes somebody else the owner; the former one stays, as an EDITOR. Gives the survey as it is then, or why nothing was changed. */
-    handOver: (wish: HandingOver): Promise<Survey | 'unknown user' | 'may own nothing' | 'changed meanwhile'> =>
-      withPostgres(() => pastDeadlocks(() => sql.begin((tx) => handOver(tx, wish)))),
+    transferOwnership: (transfer: SurveyTransfer): Promise<Survey | 'unknown user' | 'may own nothing' | 'changed meanwhile'> =>
+      withPostgres(() => retryOnDeadlock(() => sql.begin((tx) => transferOwnership(tx, transfer)))),
   };
 }
 
 export type MemberStore = ReturnType<typeof createMemberStore>;
 
-async function handOver(tx: Tx, { surveyId, fromUserId, toUserId, at }: HandingOver) {
+async function transferOwnership(tx: Tx, { surveyId, fromUserId, toUserId, at }: SurveyTransfer) {
   // Users before surveys, as where users are deleted: neither then waits for the other.
-  const people = isId(toUserId)
+  const users = isId(toUserId)
     ? await tx<{ id: string; role: UserRole; is_disabled: boolean }[]>`SELECT id, role, is_disabled FROM users WHERE id IN (${fromUserId}, ${toUserId}) ORDER BY id FOR SHARE`
     : [];
-  const heir = people.find(({ id }) => id === toUserId);
-  if (!heir) return 'unknown user';
-  if (heir.is_disabled || heir.role === 'VIEWER') return 'may own nothing';
+  const newOwner = users.find(({ id }) => id === toUserId);
+  if (!newOwner) return 'unknown user';
+  if (newOwner.is_disabled || newOwner.role === 'VIEWER') return 'may own nothing';
   const [row] = await tx<SurveyRow[]>`
     UPDATE surveys SET owner_id = ${toUserId}, updated_at = ${at}, revision = revision + 1
     WHERE id = ${surveyId} AND owner_id = ${fromUserId} AND deleted_at IS NULL RETURNING *`;
@@ -82,7 +82,7 @@ async function handOver(tx: Tx, { surveyId, fromUserId, toUserId, at }: HandingO
     INSERT INTO survey_members (survey_id, user_id, role) VALUES (${surveyId}, ${fromUserId}, 'EDITOR')
     ON CONFLICT (survey_id, user_id) DO UPDATE SET role = excluded.role`;
   await writeOutbox(tx, [{ kind: 'survey.changed', payload: { surveyId, revision: row.revision } }]);
-  return surveyOf(row);
+  return surveyFromRow(row);
 }
 
 function memberOf(row: MemberRow): Member {

@@ -1,14 +1,14 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { assetPath } from '../../assets.ts';
+import { assetPath } from '../../platform/assets.ts';
 import type { Log } from '../../log.ts';
 import type { Sql } from './client.ts';
-import { allowSilence, type ReservedSql } from './driver.ts';
+import { setReplyTimeout, type ReservedSql } from './driver.ts';
 
 /** Any fixed number: held while migrating, so that processes that start together migrate once. */
 const migrationLock = 7_203_514;
-const lookAgainMs = 50;
+const lockPollMs = 50;
 
 /**
  * Brings the schema up to date: every file of migrations/ once, in the order of its name, each in one transaction; one that builds an index
@@ -22,14 +22,14 @@ export async function migratePostgres(sql: Sql, log?: Pick<Log, 'warn'>): Promis
   try {
     // Another process may migrate a large database for long, and so may this one: neither is a reason not to start.
     await connection.unsafe('SET lock_timeout = 0; SET statement_timeout = 0').simple();
-    await locked(connection);
+    await acquireMigrationLock(connection);
     await connection`CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`;
     const applied = new Set((await connection<{ name: string }[]>`SELECT name FROM migrations`).map((row) => row.name));
     const newer = [...applied].filter((name) => !files.includes(name));
-    if (newer.length > 0) log?.warn({ newer }, 'the database has been brought further by a newer version of the service');
+    if (newer.length > 0) log?.warn({ newer }, 'the database schema is newer than this version of the service');
     // A change of a large table says nothing until it is done.
-    allowSilence(connection, 0);
-    for (const name of files.filter((file) => !applied.has(file))) await apply(connection, { name, text: await readFile(join(folder, name), 'utf8') });
+    setReplyTimeout(connection, 0);
+    for (const name of files.filter((file) => !applied.has(file))) await applyMigration(connection, { name, text: await readFile(join(folder, name), 'utf8') });
   } finally {
     await connection`SELECT pg_advisory_unlock(${migrationLock})`.catch(() => undefined);
     await connection.unsafe('RESET lock_timeout; RESET statement_timeout').simple().catch(() => undefined);
@@ -38,15 +38,15 @@ export async function migratePostgres(sql: Sql, log?: Pick<Log, 'warn'>): Promis
 }
 
 /** Asks again and again: an index that is built beside writers waits for every statement that is under way, so also for one that waits for this lock. */
-async function locked(connection: ReservedSql): Promise<void> {
+async function acquireMigrationLock(connection: ReservedSql): Promise<void> {
   for (;;) {
     const [row] = await connection<{ isHeld: boolean }[]>`SELECT pg_try_advisory_lock(${migrationLock}) AS "isHeld"`;
     if (row?.isHeld) return;
-    await sleep(lookAgainMs);
+    await sleep(lockPollMs);
   }
 }
 
-async function apply(connection: ReservedSql, { name, text }: { name: string; text: string }): Promise<void> {
+async function applyMigration(connection: ReservedSql, { name, text }: { name: string; text: string }): Promise<void> {
   const index = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\w+)/m.exec(text)?.[1];
   if (index === undefined) {
     await connection.unsafe(`BEGIN; ${text}\n; INSERT INTO migrations (name) VALUES ('${name.replaceAll("'", "''")}'); COMMIT`).simple();

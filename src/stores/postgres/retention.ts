@@ -7,10 +7,10 @@ export interface RetentionRule {
 }
 
 /** The surveys old enough to have responses past their time. `generalDays` holds for surveys that set nothing themselves. */
-export function retentionRules(sql: Sql, generalDays: number | undefined, now: Date): Promise<RetentionRule[]> {
+export function retentionRules(sql: Sql, defaultDays: number | undefined, now: Date): Promise<RetentionRule[]> {
   return withPostgres(async () => {
     const rows = await sql<{ id: string; days: number }[]>`
-      SELECT id, days FROM (SELECT id, created_at, coalesce(retention_days, ${generalDays ?? null}::integer) AS days FROM surveys WHERE deleted_at IS NULL) s
+      SELECT id, days FROM (SELECT id, created_at, coalesce(retention_days, ${defaultDays ?? null}::integer) AS days FROM surveys WHERE deleted_at IS NULL) s
       WHERE days IS NOT NULL AND created_at < ${now}::timestamptz - days * interval '1 day' ORDER BY id`;
     return rows.map(({ id, days }) => ({ surveyId: id, days }));
   });

@@ -4,7 +4,7 @@ import type { NewSession } from '../../auth/sign-in.ts';
 import { withPostgres, type Sql, type Tx } from './client.ts';
 
 /** Whom a live session belongs to, as the user is now. */
-export interface SessionStanding {
+export interface ActiveSession {
   userId: string;
   email: string;
   role: UserRole;
@@ -32,7 +32,7 @@ export function createSessionStore(sql: Sql) {
     /** Uses a refresh token up, once. All uses of one family wait for each other on its session's row. */
     rotate: (request: RotationRequest): Promise<Rotation> => withPostgres(() => sql.begin((tx) => rotate(tx, request))),
 
-    standing: (id: string): Promise<SessionStanding | undefined> =>
+    findActive: (id: string): Promise<ActiveSession | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<{ user_id: string; email: string; role: UserRole }[]>`
           SELECT s.user_id, u.email, u.role FROM sessions s JOIN users u ON u.id = s.user_id
@@ -75,7 +75,7 @@ async function rotate(tx: Tx, request: RotationRequest): Promise<Rotation> {
   const [used] = await tx<{ parent_hash: Buffer | null }[]>`
     UPDATE refresh_tokens SET used_at = clock_timestamp(), successor_sealed = ${successorSealed}
     WHERE token_hash = ${tokenHash} AND used_at IS NULL RETURNING parent_hash`;
-  if (!used) return judgeReuse(tx, request, who);
+  if (!used) return handleTokenReuse(tx, request, who);
   await tx`
     INSERT INTO refresh_tokens (token_hash, session_id, parent_hash, expires_at)
     SELECT ${successorHash}, id, ${tokenHash}, expires_at FROM sessions WHERE id = ${session.id}`;
@@ -88,7 +88,7 @@ async function rotate(tx: Tx, request: RotationRequest): Promise<Rotation> {
  * Only the parent of the token that is next in line, and only for a moment, may be handed in again; all else is theft. A sealed
  * successor is there for just as long as that successor is unused.
  */
-async function judgeReuse(tx: Tx, { tokenHash, graceSeconds }: RotationRequest, who: SessionOwner): Promise<Rotation> {
+async function handleTokenReuse(tx: Tx, { tokenHash, graceSeconds }: RotationRequest, who: SessionOwner): Promise<Rotation> {
   const [recent] = await tx<{ successor_sealed: Buffer }[]>`
     SELECT successor_sealed FROM refresh_tokens
     WHERE token_hash = ${tokenHash} AND successor_sealed IS NOT NULL AND used_at > clock_timestamp() - make_interval(secs => ${graceSeconds})`;

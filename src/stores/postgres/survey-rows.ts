@@ -49,7 +49,7 @@ export interface QuestionRow {
   is_hidden: boolean;
 }
 
-export function surveyOf(row: SurveyRow): Survey {
+export function surveyFromRow(row: SurveyRow): Survey {
   return {
     id: row.id, ownerId: row.owner_id, title: row.title, description: row.description, status: row.status, closedReason: row.closed_reason,
     isAnonymous: row.is_anonymous, anonymityBegun: row.anonymity_begun, visibility: row.visibility, accessToken: row.access_token, responseQuota: row.response_quota,
@@ -60,7 +60,7 @@ export function surveyOf(row: SurveyRow): Survey {
   };
 }
 
-export function surveyColumns(survey: Survey) {
+export function surveyToColumns(survey: Survey) {
   return {
     id: survey.id, owner_id: survey.ownerId, title: survey.title, description: survey.description, status: survey.status,
     closed_reason: survey.closedReason, is_anonymous: survey.isAnonymous, anonymity_begun: survey.anonymityBegun ?? null, visibility: survey.visibility, access_token: survey.accessToken,
@@ -84,7 +84,7 @@ export function assertKnownType({ type }: { type: string }): void {
   if (!Object.hasOwn(registry, type)) throw new OfNewerVersion();
 }
 
-export function questionOf(row: QuestionRow): Question {
+export function questionFromRow(row: QuestionRow): Question {
   assertKnownType(row);
   return {
     id: row.id, surveyId: row.survey_id, type: row.type, text: row.text, description: row.description, isRequired: row.is_required,

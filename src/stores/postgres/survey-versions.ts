@@ -1,30 +1,30 @@
 import { withPostgres, type Sql } from './client.ts';
-import { unhurried } from './unhurried.ts';
+import { withLongTimeout } from './with-long-timeout.ts';
 
 /** Versions of a survey, the newest ones, that are kept whatever names them. */
-export const newestKept = 20;
+export const keptVersions = 20;
 
 /** The wordings that surveys have had. Each is a whole definition, so that a survey that is edited a thousand times would fill the disk with them. */
 export function createSurveyVersions(sql: Sql) {
   return {
     /** Surveys with more versions than are kept anyway, in the order of their ids; those that follow `after`. */
-    crowded: ({ after, limit }: { after?: string | undefined; limit: number }): Promise<string[]> =>
+    surveysWithSurplusVersions: ({ after, limit }: { after?: string | undefined; limit: number }): Promise<string[]> =>
       withPostgres(async () => {
         const rows = await sql<{ id: string }[]>`
           SELECT s.id FROM surveys s
-          WHERE s.deleted_at IS NULL AND s.version > ${newestKept} AND ${after === undefined ? sql`true` : sql`s.id > ${after}`}
-            AND EXISTS (SELECT FROM survey_versions v WHERE v.survey_id = s.id AND v.version <= s.version - ${newestKept})
+          WHERE s.deleted_at IS NULL AND s.version > ${keptVersions} AND ${after === undefined ? sql`true` : sql`s.id > ${after}`}
+            AND EXISTS (SELECT FROM survey_versions v WHERE v.survey_id = s.id AND v.version <= s.version - ${keptVersions})
           ORDER BY s.id LIMIT ${limit}`;
         return rows.map(({ id }) => id);
       }),
 
     /** Removes those that were replaced before a moment, that no export names, nor anything in `named`; gives how many. */
-    removeUnnamed: (surveyId: string, { named, replacedBefore }: { named: readonly number[]; replacedBefore: Date }): Promise<number> =>
+    removeUnreferenced: (surveyId: string, { referenced, replacedBefore }: { referenced: readonly number[]; replacedBefore: Date }): Promise<number> =>
       withPostgres(() =>
-        unhurried(sql, async (tx) => {
+        withLongTimeout(sql, async (tx) => {
           const done = await tx`
             DELETE FROM survey_versions v USING surveys s
-            WHERE s.id = ${surveyId} AND v.survey_id = s.id AND v.version <= s.version - ${newestKept} AND v.version <> ALL(${[...named]}::integer[])
+            WHERE s.id = ${surveyId} AND v.survey_id = s.id AND v.version <= s.version - ${keptVersions} AND v.version <> ALL(${[...referenced]}::integer[])
               AND EXISTS (SELECT FROM survey_versions later WHERE later.survey_id = v.survey_id AND later.version > v.version AND later.created_at < ${replacedBefore})
               AND NOT EXISTS (SELECT FROM exports e WHERE e.survey_id = v.survey_id AND e.survey_version = v.version)`;
           return done.count;

@@ -1,8 +1,8 @@
-import { refuseTooLargeDefinition } from '../../domain/definition-size.ts';
+import { refuseTooLargeDefinition } from '../../domain/questions/definition-size.ts';
 import type { Question, Survey, SurveyStatus, SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
 import { withPostgres, type Sql, type Tx } from './client.ts';
-import { questionOf, surveyColumns, surveyOf, type QuestionRow, type SurveyRow } from './survey-rows.ts';
+import { questionFromRow, surveyToColumns, surveyFromRow, type QuestionRow, type SurveyRow } from './survey-rows.ts';
 
 /** Something that others must be told of because of a committed change. `cause`: at most one event a cause. */
 export interface OutboxEvent {
@@ -46,9 +46,9 @@ export type SurveyListItem = Survey & { responseCount: number };
 
 export function createSurveyStore(sql: Sql) {
   const questionsOf = async (db: Sql | Tx, surveyId: string): Promise<Question[]> =>
-    (await db<QuestionRow[]>`SELECT * FROM questions WHERE survey_id = ${surveyId} ORDER BY position, id`).map(questionOf);
+    (await db<QuestionRow[]>`SELECT * FROM questions WHERE survey_id = ${surveyId} ORDER BY position, id`).map(questionFromRow);
   let hasLinguisticOrder: Promise<boolean> | undefined;
-  const asksForLinguisticOrder = async (): Promise<boolean> => {
+  const hasRootCollation = async (): Promise<boolean> => {
     try {
       return (await sql`SELECT 1 FROM pg_collation WHERE collname = ${rootCollation}`).length > 0;
     } catch (error) {
@@ -61,14 +61,14 @@ export function createSurveyStore(sql: Sql) {
     find: (id: string): Promise<Survey | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL`;
-        return row && surveyOf(row);
+        return row && surveyFromRow(row);
       }),
 
     findByQuestion: (questionId: string): Promise<Survey | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<SurveyRow[]>`
           SELECT s.* FROM surveys s JOIN questions q ON q.survey_id = s.id WHERE q.id = ${questionId} AND NOT q.is_hidden AND s.deleted_at IS NULL`;
-        return row && surveyOf(row);
+        return row && surveyFromRow(row);
       }),
 
     load: (id: string): Promise<SurveyWithQuestions | undefined> =>
@@ -76,16 +76,16 @@ export function createSurveyStore(sql: Sql) {
         // One snapshot for both, or a concurrent change could pair a new survey row with old questions.
         return sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
           const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL`;
-          return row && { ...surveyOf(row), questions: await questionsOf(tx, id) };
+          return row && { ...surveyFromRow(row), questions: await questionsOf(tx, id) };
         });
       }),
 
-    list: (query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> => withPostgres(async () => listSurveys(sql, query, await (hasLinguisticOrder ??= asksForLinguisticOrder()))),
+    list: (query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> => withPostgres(async () => listSurveys(sql, query, await (hasLinguisticOrder ??= hasRootCollation()))),
 
     create: (survey: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<void> =>
       withPostgres(async () => {
         await sql.begin(async (tx) => {
-          await tx`INSERT INTO surveys ${tx(surveyColumns(survey))}`;
+          await tx`INSERT INTO surveys ${tx(surveyToColumns(survey))}`;
           await tx`INSERT INTO survey_counts (survey_id) VALUES (${survey.id})`;
           await writeQuestions(tx, survey.questions);
           await writeVersion(tx, survey);
@@ -103,7 +103,7 @@ export function createSurveyStore(sql: Sql) {
         sql.begin(async (tx): Promise<SurveyWithQuestions> => {
           const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL FOR UPDATE`;
           if (!row) throw notFound('survey');
-          const current = { ...surveyOf(row), questions: await questionsOf(tx, id) };
+          const current = { ...surveyFromRow(row), questions: await questionsOf(tx, id) };
           const change = await decide(current, tx);
           if (!change) return current;
           return saveChange(tx, current, change);
@@ -129,7 +129,7 @@ export function createSurveyStore(sql: Sql) {
       }),
 
     /** Surveys whose end has come but whose row does not say so yet, in the order of their ids; those that follow `after`. A start changes no row. */
-    due: ({ now, after, limit }: { now: Date; after?: string | undefined; limit: number }): Promise<string[]> =>
+    findDueToClose: ({ now, after, limit }: { now: Date; after?: string | undefined; limit: number }): Promise<string[]> =>
       withPostgres(async () => {
         const rows = await sql<{ id: string }[]>`
           SELECT id FROM surveys WHERE deleted_at IS NULL AND status IN ('ACTIVE', 'PAUSED') AND ends_at <= ${now} AND ${after === undefined ? sql`true` : sql`id > ${after}`} ORDER BY id LIMIT ${limit}`;
@@ -181,7 +181,7 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
     version: current.version + (change.isWordingChanged ? 1 : 0),
   };
   if (change.isWordingChanged) refuseTooLargeDefinition(current, saved);
-  await tx`UPDATE surveys SET ${tx(surveyColumns(saved))} WHERE id = ${saved.id}`;
+  await tx`UPDATE surveys SET ${tx(surveyToColumns(saved))} WHERE id = ${saved.id}`;
   const before = new Map(current.questions.map((question) => [question.id, question]));
   await writeQuestions(tx, saved.questions.filter((question) => before.get(question.id) !== question));
   if (change.isWordingChanged) await writeVersion(tx, saved);
@@ -222,5 +222,5 @@ async function listSurveys(sql: Sql, query: SurveyListQuery, isLinguistic: boole
     SELECT s.*, coalesce(c.responses, 0) AS responses FROM surveys s LEFT JOIN survey_counts c ON c.survey_id = s.id
     ${where} ORDER BY ${column} ${direction}, s.id ${direction} LIMIT ${query.limit} OFFSET ${(query.page - 1) * query.limit}`;
   const [count] = await sql<{ total: number }[]>`SELECT count(*) AS total FROM surveys s ${where}`;
-  return { items: rows.map((row) => ({ ...surveyOf(row), responseCount: row.responses })), total: count?.total ?? 0 };
+  return { items: rows.map((row) => ({ ...surveyFromRow(row), responseCount: row.responses })), total: count?.total ?? 0 };
 }

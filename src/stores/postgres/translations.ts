@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { TranslatedString, Translation } from '../../domain/translation.ts';
+import type { TranslatedString, Translation } from '../../domain/translation/translation.ts';
 import { withPostgres, type Sql } from './client.ts';
 
 export interface TranslationChange {

@@ -32,11 +32,11 @@ export function createUploadRows(sql: Sql) {
         return row && recordOf(row);
       }),
 
-    ofSurvey: (surveyId: string, ids: readonly string[]): Promise<(UploadRecord & { claimedAt: Date | null })[]> =>
+    findInSurvey: (surveyId: string, ids: readonly string[]): Promise<(UploadRecord & { claimedAt: Date | null })[]> =>
       withPostgres(async () => (await sql<UploadRow[]>`SELECT * FROM uploads WHERE survey_id = ${surveyId} AND id = ANY(${ids as string[]}::uuid[])`).map((row) => ({ ...recordOf(row), claimedAt: row.claimed_at }))),
 
     /** Holds those that are free, or this response's already, once more for it; gives those. */
-    hold: (surveyId: string, responseId: string, ids: readonly string[]): Promise<UploadRecord[]> =>
+    claim: (surveyId: string, responseId: string, ids: readonly string[]): Promise<UploadRecord[]> =>
       withPostgres(async () => {
         const rows = await sql<UploadRow[]>`
           UPDATE uploads SET response_id = ${responseId}, holds = holds + 1, claimed_at = coalesce(claimed_at, now())
@@ -53,19 +53,19 @@ export function createUploadRows(sql: Sql) {
       }),
 
     /** Frees those that a response holds that never came to be. */
-    free: (responseId: string): Promise<void> =>
+    releaseAll: (responseId: string): Promise<void> =>
       withPostgres(async () => void (await sql`UPDATE uploads SET response_id = NULL, holds = 0, claimed_at = NULL WHERE response_id = ${responseId} AND NOT is_kept`)),
 
     /** Their responses are there. */
-    keep: (responseIds: readonly string[]): Promise<void> =>
+    markStored: (responseIds: readonly string[]): Promise<void> =>
       withPostgres(async () => void (await sql`UPDATE uploads SET is_kept = true WHERE response_id = ANY(${responseIds as string[]}::uuid[])`)),
 
     /** Their responses are about to go: whether they are there is to be asked again. */
-    doubt: (responseIds: readonly string[]): Promise<void> =>
+    markUnverified: (responseIds: readonly string[]): Promise<void> =>
       withPostgres(async () => void (await sql`UPDATE uploads SET is_kept = false, claimed_at = now() WHERE response_id = ANY(${responseIds as string[]}::uuid[])`)),
 
     /** Responses that have held uploads since before that moment and were not seen yet. */
-    unsettled: (before: Date, limit: number): Promise<string[]> =>
+    findUnverifiedResponses: (before: Date, limit: number): Promise<string[]> =>
       withPostgres(async () => {
         const rows = await sql<{ response_id: string }[]>`
           SELECT DISTINCT response_id FROM uploads WHERE NOT is_kept AND response_id IS NOT NULL AND coalesce(claimed_at, created_at) < ${before} LIMIT ${limit}`;
@@ -81,7 +81,7 @@ export function createUploadRows(sql: Sql) {
     removeOfSurvey: (surveyId: string): Promise<string[]> => withPostgres(async () => idsOf(await sql<IdRow[]>`DELETE FROM uploads WHERE survey_id = ${surveyId} RETURNING id`)),
 
     /** Of these ids, those that have a row. */
-    known: (ids: readonly string[]): Promise<string[]> => withPostgres(async () => idsOf(await sql<IdRow[]>`SELECT id FROM uploads WHERE id = ANY(${ids as string[]}::uuid[])`)),
+    findExisting: (ids: readonly string[]): Promise<string[]> => withPostgres(async () => idsOf(await sql<IdRow[]>`SELECT id FROM uploads WHERE id = ANY(${ids as string[]}::uuid[])`)),
   };
 }
 

@@ -30,7 +30,7 @@ export interface UserChange {
 }
 
 /** Moves what else belongs to a user, in the transaction that deletes the user, before the surveys are moved. */
-export type HandOver = (tx: Tx, fromUserId: string, toUserId: string) => Promise<void>;
+export type OwnedDataTransfer = (tx: Tx, fromUserId: string, toUserId: string) => Promise<void>;
 
 interface UserRow {
   id: string;
@@ -43,11 +43,11 @@ interface UserRow {
 }
 
 /** Any fixed number: changes of users go one after the other, so that "the last ADMIN" is never judged by two at once. */
-const peopleLock = 7_203_515;
+const userChangesLock = 7_203_515;
 
 const isEmailTaken = (error: unknown) => typeof error === 'object' && error !== null && 'constraint_name' in error && error.constraint_name === 'users_email_key_key';
 
-async function refusingTakenEmails<T>(step: () => Promise<T>): Promise<T> {
+async function withEmailConflict<T>(step: () => Promise<T>): Promise<T> {
   try {
     return await step();
   } catch (error) {
@@ -56,13 +56,13 @@ async function refusingTakenEmails<T>(step: () => Promise<T>): Promise<T> {
   }
 }
 
-export function createUserStore(sql: Sql, handOver: HandOver = async () => {}) {
-  const changing = <T>(step: (tx: Tx) => Promise<T>): Promise<T> =>
+export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer = async () => {}) {
+  const inUserTransaction = <T>(step: (tx: Tx) => Promise<T>): Promise<T> =>
     withPostgres(() =>
-      refusingTakenEmails(
+      withEmailConflict(
         async () =>
           (await sql.begin(async (tx) => {
-            await tx`SELECT pg_advisory_xact_lock(${peopleLock})`;
+            await tx`SELECT pg_advisory_xact_lock(${userChangesLock})`;
             return step(tx);
           })) as T,
       ),
@@ -91,13 +91,13 @@ export function createUserStore(sql: Sql, handOver: HandOver = async () => {}) {
       }),
 
     /** Throws EMAIL_TAKEN. */
-    create: (user: NewUser): Promise<User> => changing((tx) => insert(tx, user)),
+    create: (user: NewUser): Promise<User> => inUserTransaction((tx) => insert(tx, user)),
 
     isEmpty: (): Promise<boolean> => withPostgres(async () => (await sql`SELECT 1 FROM users LIMIT 1`).length === 0),
 
     /** Creates the user only if there is none at all; false otherwise. Of processes that start together one creates. */
     createFirst: (user: NewUser): Promise<boolean> =>
-      changing(async (tx) => {
+      inUserTransaction(async (tx) => {
         if ((await tx`SELECT 1 FROM users LIMIT 1`).length > 0) return false;
         await insert(tx, user);
         return true;
@@ -108,7 +108,7 @@ export function createUserStore(sql: Sql, handOver: HandOver = async () => {}) {
      * a reset of this digest has been before: of processes that start together one resets.
      */
     resetAdmin: (user: NewUser, digest: string): Promise<{ userId: string } | undefined> =>
-      changing(async (tx) => {
+      inUserTransaction(async (tx) => {
         const noted = await tx`INSERT INTO admin_resets (digest) VALUES (${digest}) ON CONFLICT DO NOTHING`;
         if (noted.count === 0) return undefined;
         const [found] = await tx<{ id: string }[]>`
@@ -123,11 +123,11 @@ export function createUserStore(sql: Sql, handOver: HandOver = async () => {}) {
      * Throws NOT_FOUND, EMAIL_TAKEN or LAST_ADMIN. A new password or a disabling ends the user's sessions, all but `keptSessionId`.
      */
     change: (id: string, given: UserChange, keptSessionId: string | null): Promise<User> =>
-      changing(async (tx) => {
+      inUserTransaction(async (tx) => {
         const [row] = await tx<UserRow[]>`SELECT * FROM users WHERE id = ${id} FOR UPDATE`;
         if (!row) throw notFound('user');
         const next = { role: given.role ?? row.role, is_disabled: given.isDisabled ?? row.is_disabled };
-        if (isActiveAdmin(row) && !isActiveAdmin(next)) await anotherAdmin(tx, id);
+        if (isActiveAdmin(row) && !isActiveAdmin(next)) await findOtherAdmin(tx, id);
         const columns = {
           ...next, password_hash: given.passwordHash ?? row.password_hash, ...(given.email && { email: given.email.text, email_key: given.email.key }),
         };
@@ -140,22 +140,22 @@ export function createUserStore(sql: Sql, handOver: HandOver = async () => {}) {
      * Surveys go to `heirId`, or to the longest-standing other ADMIN if somebody deletes themselves; returns who got them.
      * Throws NOT_FOUND or LAST_ADMIN.
      */
-    remove: (id: string, heirId: string): Promise<string> =>
-      changing(async (tx) => {
+    remove: (id: string, newOwnerId: string): Promise<string> =>
+      inUserTransaction(async (tx) => {
         const [row] = await tx<UserRow[]>`SELECT * FROM users WHERE id = ${id} FOR UPDATE`;
         if (!row) throw notFound('user');
-        const other = isActiveAdmin(row) ? await anotherAdmin(tx, id) : heirId;
-        const heir = id === heirId ? other : heirId;
-        await handOver(tx, id, heir);
-        await tx`UPDATE surveys SET owner_id = ${heir} WHERE owner_id = ${id}`;
-        await tx`DELETE FROM survey_members m USING surveys s WHERE s.id = m.survey_id AND s.owner_id = m.user_id AND m.user_id = ${heir}`;
+        const other = isActiveAdmin(row) ? await findOtherAdmin(tx, id) : newOwnerId;
+        const newOwner = id === newOwnerId ? other : newOwnerId;
+        await transferOwnership(tx, id, newOwner);
+        await tx`UPDATE surveys SET owner_id = ${newOwner} WHERE owner_id = ${id}`;
+        await tx`DELETE FROM survey_members m USING surveys s WHERE s.id = m.survey_id AND s.owner_id = m.user_id AND m.user_id = ${newOwner}`;
         await tx`DELETE FROM users WHERE id = ${id}`;
-        return heir;
+        return newOwner;
       }),
 
     /** Replaces a password's hash if it is still the one that was checked; ends the other sessions. False: it has changed meanwhile. */
     changePassword: (id: string, change: { from: string; to: string; keptSessionId: string | null }): Promise<boolean> =>
-      changing(async (tx) => {
+      inUserTransaction(async (tx) => {
         const saved = await tx`UPDATE users SET password_hash = ${change.to}, updated_at = now() WHERE id = ${id} AND password_hash = ${change.from}`;
         if (saved.count === 0) return false;
         await endSessions(tx, id, change.keptSessionId);
@@ -172,7 +172,7 @@ export type UserStore = ReturnType<typeof createUserStore>;
 
 const isActiveAdmin = (row: Pick<UserRow, 'role' | 'is_disabled'>) => row.role === 'ADMIN' && !row.is_disabled;
 
-async function anotherAdmin(tx: Tx, id: string): Promise<string> {
+async function findOtherAdmin(tx: Tx, id: string): Promise<string> {
   const [other] = await tx<{ id: string }[]>`SELECT id FROM users WHERE role = 'ADMIN' AND NOT is_disabled AND id <> ${id} ORDER BY created_at, id LIMIT 1`;
   if (!other) throw conflict('LAST_ADMIN', 'The last active ADMIN cannot be removed, disabled or given another role');
   return other.id;

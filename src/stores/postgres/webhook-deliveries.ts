@@ -3,7 +3,7 @@ import { withPostgres, type Sql } from './client.ts';
 export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED';
 
 /** One try to deliver, as the log shows it. */
-export interface Attempt {
+export interface DeliveryAttempt {
   at: string;
   httpStatus: number | null;
   latencyMs: number;
@@ -20,7 +20,7 @@ export interface Delivery {
   occurredAt: Date;
   data: Record<string, unknown>;
   status: DeliveryStatus;
-  attempts: readonly Attempt[];
+  attempts: readonly DeliveryAttempt[];
   /** Failed attempts since it last became pending. */
   tries: number;
   nextAttemptAt: Date | null;
@@ -40,16 +40,16 @@ export interface NewDelivery {
   nextAttemptAt: Date;
   createdAt: Date;
   /** Not to be sent, because as many as this wait already: it goes into the log only. */
-  overflowOf?: number;
+  overflowLimit?: number;
 }
 
 /** What an attempt made of a delivery. */
-export interface Settlement {
+export interface DeliveryResult {
   id: string;
   status: DeliveryStatus;
   tries: number;
   nextAttemptAt: Date | null;
-  attempt: Attempt;
+  attempt: DeliveryAttempt;
 }
 
 export interface DeliveryQuery {
@@ -62,10 +62,10 @@ export interface DeliveryQuery {
 
 const columns = ['id', 'webhook_id', 'event', 'occurred_at', 'data', 'status', 'attempts', 'tries', 'next_attempt_at', 'pending_since', 'batch_id', 'created_at'];
 /** Of one statement. */
-export const rowsAtOnce = 5000;
+export const maxRowsPerStatement = 5000;
 
 /** So long a delivery waits before it is asked again whether the owner may see its survey. */
-const unseenForSeconds = 300;
+const hiddenRetrySeconds = 300;
 
 interface DeliveryRow {
   id: string;
@@ -74,7 +74,7 @@ interface DeliveryRow {
   occurred_at: Date;
   data: Record<string, unknown>;
   status: DeliveryStatus;
-  attempts: Attempt[];
+  attempts: DeliveryAttempt[];
   tries: number;
   next_attempt_at: Date | null;
   pending_since: Date;
@@ -86,11 +86,11 @@ export function createDeliveryStore(sql: Sql) {
   return {
     /** Writes what is not written yet; an endpoint that is gone meanwhile is passed over. */
     async add(deliveries: readonly NewDelivery[]): Promise<void> {
-      for (let at = 0; at < deliveries.length; at += rowsAtOnce) await insert(sql, deliveries.slice(at, at + rowsAtOnce));
+      for (let at = 0; at < deliveries.length; at += maxRowsPerStatement) await insert(sql, deliveries.slice(at, at + maxRowsPerStatement));
     },
 
     /** How many wait for each of the endpoints, counted up to its bound. */
-    waiting: (webhookIds: readonly string[]): Promise<Map<string, number>> =>
+    countPending: (webhookIds: readonly string[]): Promise<Map<string, number>> =>
       withPostgres(async () => {
         const rows = await sql<{ id: string; waiting: number }[]>`
           SELECT w.id, (SELECT count(*) FROM (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING' LIMIT w.max_waiting) line) AS waiting
@@ -113,23 +113,23 @@ export function createDeliveryStore(sql: Sql) {
     },
 
     /** What should be sent now, the longest due first; without what the caller holds already, and what the owner may not see now. */
-    due: async (webhookId: string, { now, held, most }: { now: Date; held: readonly string[]; most: number }): Promise<Delivery[]> => {
+    findDue: async (webhookId: string, { now, excludedIds, limit }: { now: Date; excludedIds: readonly string[]; limit: number }): Promise<Delivery[]> => {
       for (;;) {
         const rows = await sql<CheckedRow[]>`
-          SELECT ${sql(columns.filter((name) => name !== 'attempts'))}, '[]'::jsonb AS attempts, ${isUnseen(sql, webhookId)} AS is_unseen FROM webhook_deliveries d
-          WHERE webhook_id = ${webhookId} AND status = 'PENDING' AND next_attempt_at <= ${now} AND id <> ALL(${held}::uuid[])
-          ORDER BY next_attempt_at LIMIT ${most}`;
-        const seen = await putOffUnseen(sql, rows, now);
-        if (seen.length > 0 || rows.length < most) return seen.map(deliveryOf);
+          SELECT ${sql(columns.filter((name) => name !== 'attempts'))}, '[]'::jsonb AS attempts, ${isHiddenFromOwner(sql, webhookId)} AS is_unseen FROM webhook_deliveries d
+          WHERE webhook_id = ${webhookId} AND status = 'PENDING' AND next_attempt_at <= ${now} AND id <> ALL(${excludedIds}::uuid[])
+          ORDER BY next_attempt_at LIMIT ${limit}`;
+        const visible = await postponeHidden(sql, rows, now);
+        if (visible.length > 0 || rows.length < limit) return visible.map(deliveryOf);
       }
     },
 
     /** All that still waits of a batch, without what the owner may not see now. */
-    ofBatch: async (webhookId: string, batchIds: readonly string[], now: Date): Promise<Delivery[]> => {
+    findPendingOfBatch: async (webhookId: string, batchIds: readonly string[], now: Date): Promise<Delivery[]> => {
       const rows = await sql<CheckedRow[]>`
-        SELECT ${sql(columns)}, ${isUnseen(sql, webhookId)} AS is_unseen FROM webhook_deliveries d
+        SELECT ${sql(columns)}, ${isHiddenFromOwner(sql, webhookId)} AS is_unseen FROM webhook_deliveries d
         WHERE batch_id = ANY(${batchIds}::uuid[]) AND webhook_id = ${webhookId} AND status = 'PENDING' ORDER BY id`;
-      return (await putOffUnseen(sql, rows, now)).map(deliveryOf);
+      return (await postponeHidden(sql, rows, now)).map(deliveryOf);
     },
 
     /** Binds deliveries to one request for good, so that a repetition carries the same. */
@@ -141,8 +141,8 @@ export function createDeliveryStore(sql: Sql) {
      * Told the same again, because its answer was lost, it logs no second attempt. Who could not write for so long that another has
      * delivered meanwhile makes nothing of it undelivered.
      */
-    async settle(settlements: readonly Settlement[]): Promise<void> {
-      const field = <T>(of: (settlement: Settlement) => T): T[] => settlements.map(of);
+    async saveResults(results: readonly DeliveryResult[]): Promise<void> {
+      const field = <T>(of: (settlement: DeliveryResult) => T): T[] => results.map(of);
       await sql`
         UPDATE webhook_deliveries d
         SET status = CASE WHEN d.status = 'DELIVERED' THEN d.status ELSE s.status END, tries = CASE WHEN d.status = 'DELIVERED' THEN d.tries ELSE s.tries END,
@@ -170,7 +170,7 @@ export function createDeliveryStore(sql: Sql) {
       }),
 
     /** Sends one again, with the whole schedule before it. Undefined if there is none. */
-    again: (webhookId: string, id: string, now: Date): Promise<Delivery | undefined> =>
+    redeliver: (webhookId: string, id: string, now: Date): Promise<Delivery | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<DeliveryRow[]>`
           UPDATE webhook_deliveries SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL
@@ -185,26 +185,26 @@ export function createDeliveryStore(sql: Sql) {
         const [part] = await withPostgres(async () => sql<{ count: number; last: string }[]>`
           WITH part AS (
             SELECT id FROM webhook_deliveries WHERE webhook_id = ${webhookId} AND id > ${after} AND created_at >= ${since} AND created_at < ${until}
-              AND status <> 'PENDING' ${status ? sql`AND status = ${status}` : sql``} ORDER BY id LIMIT ${rowsAtOnce}),
+              AND status <> 'PENDING' ${status ? sql`AND status = ${status}` : sql``} ORDER BY id LIMIT ${maxRowsPerStatement}),
           done AS (
             UPDATE webhook_deliveries d SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL FROM part WHERE d.id = part.id RETURNING d.id)
           SELECT count(*), (array_agg(id ORDER BY id DESC))[1] AS last FROM done`);
         total += part?.count ?? 0;
-        if (!part || part.count < rowsAtOnce) return total;
+        if (!part || part.count < maxRowsPerStatement) return total;
         after = part.last;
       }
     },
 
     /** Gives up what has waited for longer than its endpoint allows; gives how many, which may not be all. */
     async expire(now: Date): Promise<number> {
-      const attempt: Attempt = { at: now.toISOString(), httpStatus: null, latencyMs: 0, response: null, error: 'it waited for longer than the endpoint allows' };
+      const attempt: DeliveryAttempt = { at: now.toISOString(), httpStatus: null, latencyMs: 0, response: null, error: 'it was pending for longer than the endpoint allows' };
       const done = await sql`
         UPDATE webhook_deliveries SET status = 'FAILED', next_attempt_at = NULL, attempts = attempts || ${JSON.stringify(attempt)}::text::jsonb
         WHERE id IN (
           SELECT old.id FROM webhooks w CROSS JOIN LATERAL (
             SELECT d.id FROM webhook_deliveries d
             WHERE d.webhook_id = w.id AND d.status = 'PENDING' AND d.pending_since < ${now}::timestamptz - make_interval(secs => w.max_age_seconds)
-            ORDER BY d.pending_since LIMIT ${rowsAtOnce}) old LIMIT ${rowsAtOnce})`;
+            ORDER BY d.pending_since LIMIT ${maxRowsPerStatement}) old LIMIT ${maxRowsPerStatement})`;
       return done.count;
     },
 
@@ -216,7 +216,7 @@ export function createDeliveryStore(sql: Sql) {
           CROSS JOIN LATERAL (SELECT (SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = w.id ORDER BY d.id DESC OFFSET ${keptAtMost} LIMIT 1) AS newest_gone) cut
           CROSS JOIN LATERAL (
             SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status <> 'PENDING' AND (d.created_at < ${before} OR d.id <= cut.newest_gone)
-            ORDER BY d.id LIMIT ${rowsAtOnce}) old LIMIT ${rowsAtOnce})`;
+            ORDER BY d.id LIMIT ${maxRowsPerStatement}) old LIMIT ${maxRowsPerStatement})`;
       return done.count;
     },
   };
@@ -232,18 +232,18 @@ interface CheckedRow extends DeliveryRow {
  * The endpoint's owner may not see the survey of a delivery `d` any more. Who the owner is is asked once a query, and of an ADMIN's rows nothing
  * else; of the others two primary keys. A survey that is not there, as in test events, hides nothing.
  */
-const isUnseen = (sql: Sql, webhookId: string) => sql`
+const isHiddenFromOwner = (sql: Sql, webhookId: string) => sql`
   CASE WHEN (SELECT u.role = 'ADMIN' AND w.made_as = 'ADMIN' FROM webhooks w JOIN users u ON u.id = w.owner_id WHERE w.id = ${webhookId}) THEN false ELSE EXISTS (
     SELECT FROM surveys s JOIN webhooks w ON w.id = ${webhookId} WHERE s.id = (d.data ->> 'surveyId')::uuid AND s.owner_id <> w.owner_id
       AND NOT EXISTS (SELECT FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = w.owner_id)) END`;
 
 /** What must wait is put off, so that it is not looked at all the time and holds nothing up; when it goes, then not in a request that others were in. */
-async function putOffUnseen(sql: Sql, rows: readonly CheckedRow[], now: Date): Promise<CheckedRow[]> {
-  const unseen = rows.filter((row) => row.is_unseen).map(({ id }) => id);
-  if (unseen.length > 0)
+async function postponeHidden(sql: Sql, rows: readonly CheckedRow[], now: Date): Promise<CheckedRow[]> {
+  const hiddenIds = rows.filter((row) => row.is_unseen).map(({ id }) => id);
+  if (hiddenIds.length > 0)
     await sql`
-      UPDATE webhook_deliveries SET next_attempt_at = greatest(next_attempt_at, ${now}::timestamptz + make_interval(secs => ${unseenForSeconds})), batch_id = NULL
-      WHERE id = ANY(${unseen}::uuid[]) AND status = 'PENDING'`;
+      UPDATE webhook_deliveries SET next_attempt_at = greatest(next_attempt_at, ${now}::timestamptz + make_interval(secs => ${hiddenRetrySeconds})), batch_id = NULL
+      WHERE id = ANY(${hiddenIds}::uuid[]) AND status = 'PENDING'`;
   return rows.filter((row) => !row.is_unseen);
 }
 
@@ -255,7 +255,7 @@ async function insert(sql: Sql, deliveries: readonly NewDelivery[]): Promise<voi
       n.next_at::timestamptz, n.created_at::timestamptz, n.created_at::timestamptz
     FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.webhookId)}::uuid[], ${field((item) => item.event)}::text[], ${field((item) => item.eventKey)}::text[],
       ${field((item) => item.occurredAt.toISOString())}::text[], ${field((item) => JSON.stringify(item.data))}::text[],
-      ${field((item) => (item.overflowOf === undefined ? item.nextAttemptAt.toISOString() : null))}::text[], ${field((item) => item.createdAt.toISOString())}::text[],
+      ${field((item) => (item.overflowLimit === undefined ? item.nextAttemptAt.toISOString() : null))}::text[], ${field((item) => item.createdAt.toISOString())}::text[],
       ${field((item) => JSON.stringify(attemptsOf(item)))}::text[])
       AS n (id, webhook_id, event, event_key, occurred_at, data, next_at, created_at, attempts)
     JOIN webhooks w ON w.id = n.webhook_id
@@ -263,8 +263,8 @@ async function insert(sql: Sql, deliveries: readonly NewDelivery[]): Promise<voi
 }
 
 /** The log says why a delivery was never tried. */
-const attemptsOf = ({ overflowOf, createdAt }: NewDelivery): Attempt[] =>
-  overflowOf === undefined ? [] : [{ at: createdAt.toISOString(), httpStatus: null, latencyMs: 0, response: null, error: `not sent: ${overflowOf} deliveries were waiting already` }];
+const attemptsOf = ({ overflowLimit, createdAt }: NewDelivery): DeliveryAttempt[] =>
+  overflowLimit === undefined ? [] : [{ at: createdAt.toISOString(), httpStatus: null, latencyMs: 0, response: null, error: `not sent: ${overflowLimit} deliveries were waiting already` }];
 
 function deliveryOf(row: DeliveryRow): Delivery {
   return {

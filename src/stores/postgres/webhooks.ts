@@ -1,12 +1,12 @@
-import { pastDeadlocks, withPostgres, type Sql } from './client.ts';
-import type { HandOver } from './users.ts';
+import { retryOnDeadlock, withPostgres, type Sql } from './client.ts';
+import type { OwnedDataTransfer } from './users.ts';
 
 /** An endpoint that is told of events. */
 export interface Webhook {
   id: string;
   ownerId: string;
   /** The role of whoever made or last changed it: bounds which surveys it hears of. */
-  madeAs: 'ADMIN' | 'EDITOR';
+  scopeRole: 'ADMIN' | 'EDITOR';
   /** Null: all that the owner may see. */
   surveyId: string | null;
   url: string;
@@ -24,11 +24,11 @@ export interface Webhook {
   failingSince: Date | null;
   pausedUntil: Date | null;
   /** When its pace lets the next event go, where that is still ahead; written by whoever gives it back. */
-  nextTurnAt?: Date | null;
+  nextSendAt?: Date | null;
   disabledAt: Date | null;
   disabledReason: string | null;
   /** Why nothing is sent although it is switched on, as long as that lasts; null: there is nothing in the way. */
-  silence?: string | null;
+  blockedReason?: string | null;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -39,7 +39,7 @@ export interface OldSecret {
 }
 
 /** An endpoint that wants to hear of a survey's event. */
-export interface Listener {
+export interface Subscription {
   webhookId: string;
   surveyId: string;
   events: readonly string[];
@@ -48,7 +48,7 @@ export interface Listener {
 }
 
 /** The next turn as the pace of `webhook` puts it; null: at once. */
-export interface NextTurn {
+export interface NextSend {
   webhook: Pick<Webhook, 'id' | 'maxPerSecond' | 'isBatch'>;
   at: Date | null;
 }
@@ -63,7 +63,7 @@ export interface Lease {
 interface WebhookRow {
   id: string;
   owner_id: string;
-  made_as: Webhook['madeAs'];
+  made_as: Webhook['scopeRole'];
   survey_id: string | null;
   url: string;
   events: string[];
@@ -88,14 +88,14 @@ interface WebhookRow {
 }
 
 export function createWebhookStore(sql: Sql) {
-  const silence = sql`
-    CASE WHEN ${mayHear(sql)} THEN NULL WHEN ${isOwnerActive(sql)} THEN ${ownerUninvited} ELSE ${ownerSilent} END`;
-  const hasPaceOf = ({ maxPerSecond, isBatch }: Pick<Webhook, 'maxPerSecond' | 'isBatch'>) => sql`(max_per_second IS NOT DISTINCT FROM ${maxPerSecond}::integer AND is_batch = ${isBatch})`;
-  const isTurn = (now: Date) => sql`(next_turn_at IS NULL OR next_turn_at <= ${new Date(now.getTime() + soonMs)})`;
+  const blockedReason = sql`
+    CASE WHEN ${mayReceive(sql)} THEN NULL WHEN ${isOwnerActive(sql)} THEN ${ownerWithoutAccess} ELSE ${ownerInactive} END`;
+  const hasRateLimitOf = ({ maxPerSecond, isBatch }: Pick<Webhook, 'maxPerSecond' | 'isBatch'>) => sql`(max_per_second IS NOT DISTINCT FROM ${maxPerSecond}::integer AND is_batch = ${isBatch})`;
+  const isSendDue = (now: Date) => sql`(next_turn_at IS NULL OR next_turn_at <= ${new Date(now.getTime() + leaseAheadMs)})`;
   return {
     find: (id: string): Promise<Webhook | undefined> =>
       withPostgres(async () => {
-        const [row] = await sql<WebhookRow[]>`SELECT w.*, ${silence} AS silence FROM webhooks w WHERE id = ${id}`;
+        const [row] = await sql<WebhookRow[]>`SELECT w.*, ${blockedReason} AS silence FROM webhooks w WHERE id = ${id}`;
         return row && webhookOf(row);
       }),
 
@@ -104,7 +104,7 @@ export function createWebhookStore(sql: Sql) {
       withPostgres(async () => {
         const which = sql`(${ownerId}::uuid IS NULL OR owner_id = ${ownerId}) AND (${surveyId ?? null}::uuid IS NULL OR survey_id = ${surveyId ?? null})`;
         const [rows, [count]] = await Promise.all([
-          sql<WebhookRow[]>`SELECT w.*, ${silence} AS silence FROM webhooks w WHERE ${which} ORDER BY id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          sql<WebhookRow[]>`SELECT w.*, ${blockedReason} AS silence FROM webhooks w WHERE ${which} ORDER BY id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
           sql<{ total: number }[]>`SELECT count(*) AS total FROM webhooks WHERE ${which}`,
         ]);
         return { items: rows.map(webhookOf), total: count?.total ?? 0 };
@@ -116,9 +116,9 @@ export function createWebhookStore(sql: Sql) {
     save: (webhook: Webhook): Promise<boolean> =>
       withPostgres(async () => {
         const { id, created_at, secret_sealed, failing_since, paused_until, disabled_at, disabled_reason, ...changes } = columnsOf(webhook);
-        const fresh = { failing_since: null, paused_until: null, disabled_at: null, disabled_reason: null };
+        const resetFailures = { failing_since: null, paused_until: null, disabled_at: null, disabled_reason: null };
         return (await sql`
-          UPDATE webhooks SET ${sql(webhook.isActive ? { ...changes, ...fresh } : changes)}, next_turn_at = CASE WHEN ${hasPaceOf(webhook)} THEN next_turn_at END WHERE id = ${id}`).count > 0;
+          UPDATE webhooks SET ${sql(webhook.isActive ? { ...changes, ...resetFailures } : changes)}, next_turn_at = CASE WHEN ${hasRateLimitOf(webhook)} THEN next_turn_at END WHERE id = ${id}`).count > 0;
       }),
 
     /** Makes the present secret an old one, which signs until `oldUntil` like those before it. False if the endpoint is gone, or has as many old ones that sign as it may have. */
@@ -129,44 +129,44 @@ export function createWebhookStore(sql: Sql) {
         const signing = sql`(SELECT coalesce(jsonb_agg(old), '[]'::jsonb) FROM jsonb_array_elements(${older}) old WHERE (old->>'until')::timestamptz > ${now})`;
         const done = await sql`
           UPDATE webhooks SET older_secrets = ${signing}, old_secret_sealed = secret_sealed, old_secret_until = ${oldUntil}, secret_sealed = ${secretSealed}, updated_at = ${now}
-          WHERE id = ${id} AND jsonb_array_length(${signing}) < ${oldSecretsAtMost}`;
+          WHERE id = ${id} AND jsonb_array_length(${signing}) < ${maxOldSecrets}`;
         return done.count > 0;
       }),
 
     /** With its log, rows of which may be at work. */
-    remove: (id: string): Promise<boolean> => withPostgres(() => pastDeadlocks(async () => (await sql`DELETE FROM webhooks WHERE id = ${id}`).count > 0)),
+    remove: (id: string): Promise<boolean> => withPostgres(() => retryOnDeadlock(async () => (await sql`DELETE FROM webhooks WHERE id = ${id}`).count > 0)),
 
     /** Active endpoints whose owner may see one of the surveys. */
-    listeners: async (surveyIds: readonly string[]): Promise<Listener[]> =>
-      sql<Listener[]>`
+    findSubscriptions: async (surveyIds: readonly string[]): Promise<Subscription[]> =>
+      sql<Subscription[]>`
         SELECT w.id AS "webhookId", s.id AS "surveyId", w.events, w.is_batch AS "isBatch", w.max_waiting AS "maxWaiting"
         FROM webhooks w JOIN users u ON u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
         JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
-        WHERE w.is_active AND ${maySee(sql)}`,
+        WHERE w.is_active AND ${mayViewSurvey(sql)}`,
 
     /** Surveys that active endpoints listen to; null stands for all that an owner may see. */
-    scopes: async (): Promise<(string | null)[]> => (await sql<{ survey_id: string | null }[]>`SELECT DISTINCT survey_id FROM webhooks WHERE is_active`).map((row) => row.survey_id),
+    listSubscribedSurveys: async (): Promise<(string | null)[]> => (await sql<{ survey_id: string | null }[]>`SELECT DISTINCT survey_id FROM webhooks WHERE is_active`).map((row) => row.survey_id),
 
     /** Takes an endpoint for one process. Undefined while another has it, and for one that must not be sent to now: inactive, paused, far from its next turn, or of an owner who may have none or may not see its survey. */
     lease: async ({ webhookId, holder, nowMs, untilMs }: Lease): Promise<Webhook | undefined> => {
       const now = new Date(nowMs);
       const [row] = await sql<WebhookRow[]>`
         UPDATE webhooks w SET leased_by = ${holder}, leased_until = ${new Date(untilMs)}
-        WHERE id = ${webhookId} AND is_active AND ${mayHear(sql)} AND (paused_until IS NULL OR paused_until <= ${now}) AND ${isTurn(now)} AND (leased_until IS NULL OR leased_until <= ${now} OR leased_by = ${holder})
+        WHERE id = ${webhookId} AND is_active AND ${mayReceive(sql)} AND (paused_until IS NULL OR paused_until <= ${now}) AND ${isSendDue(now)} AND (leased_until IS NULL OR leased_until <= ${now} OR leased_by = ${holder})
         RETURNING *`;
       return row && webhookOf(row);
     },
 
     /** Keeps it, and notes its next turn, should its holder die; false if it was lost, deleted, changed since `asOf` or switched off, or must not be sent to any more. */
-    extend: async ({ webhookId, holder, untilMs, asOf, nextTurnAt }: Lease & { asOf: Date; nextTurnAt: Date | null }): Promise<boolean> =>
+    renewLease: async ({ webhookId, holder, untilMs, asOf, nextSendAt }: Lease & { asOf: Date; nextSendAt: Date | null }): Promise<boolean> =>
       (await sql`
-        UPDATE webhooks w SET leased_until = ${new Date(untilMs)}, next_turn_at = ${nextTurnAt}
-        WHERE id = ${webhookId} AND leased_by = ${holder} AND date_trunc('milliseconds', updated_at) = ${asOf} AND is_active AND ${mayHear(sql)}`).count > 0,
+        UPDATE webhooks w SET leased_until = ${new Date(untilMs)}, next_turn_at = ${nextSendAt}
+        WHERE id = ${webhookId} AND leased_by = ${holder} AND date_trunc('milliseconds', updated_at) = ${asOf} AND is_active AND ${mayReceive(sql)}`).count > 0,
 
     /** Gives it back with its next turn, which does not count where the pace was changed meanwhile. */
-    release: async ({ webhook, at }: NextTurn, holder: string): Promise<void> =>
+    release: async ({ webhook, at }: NextSend, holder: string): Promise<void> =>
       void (await sql`
-        UPDATE webhooks SET leased_by = NULL, leased_until = NULL, next_turn_at = CASE WHEN ${hasPaceOf(webhook)} THEN ${at}::timestamptz END
+        UPDATE webhooks SET leased_by = NULL, leased_until = NULL, next_turn_at = CASE WHEN ${hasRateLimitOf(webhook)} THEN ${at}::timestamptz END
         WHERE id = ${webhook.id} AND leased_by = ${holder}`),
 
     /** Notes the first failure (a time) or a success (null). */
@@ -179,24 +179,24 @@ export function createWebhookStore(sql: Sql) {
       void (await sql`UPDATE webhooks SET is_active = false, disabled_at = ${at}, disabled_reason = ${reason} WHERE id = ${webhookId} AND is_active`),
 
     /** Switches off the endpoints of deleted surveys once nothing waits for them any more. */
-    endOrphans: async (now: Date): Promise<void> =>
+    disableOrphans: async (now: Date): Promise<void> =>
       void (await sql`
-        UPDATE webhooks w SET is_active = false, disabled_at = ${now}, disabled_reason = ${surveyGone} FROM surveys s
+        UPDATE webhooks w SET is_active = false, disabled_at = ${now}, disabled_reason = ${surveyDeleted} FROM surveys s
         WHERE s.id = w.survey_id AND s.deleted_at < ${now}::timestamptz - interval '1 minute' AND w.is_active
           AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING')`),
 
     /** Endpoints with deliveries that are due and that nobody works on, in the order of their ids; those that follow `after`. */
-    due: async (now: Date, most: number, after = '00000000-0000-0000-0000-000000000000'): Promise<string[]> => {
+    findDue: async (now: Date, limit: number, after = '00000000-0000-0000-0000-000000000000'): Promise<string[]> => {
       const rows = await sql<{ id: string }[]>`
         SELECT w.id FROM webhooks w
-        WHERE w.id > ${after} AND w.is_active AND ${mayHear(sql)} AND (w.paused_until IS NULL OR w.paused_until <= ${now}) AND ${isTurn(now)} AND (w.leased_until IS NULL OR w.leased_until <= ${now})
+        WHERE w.id > ${after} AND w.is_active AND ${mayReceive(sql)} AND (w.paused_until IS NULL OR w.paused_until <= ${now}) AND ${isSendDue(now)} AND (w.leased_until IS NULL OR w.leased_until <= ${now})
           AND EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING' AND d.next_attempt_at <= ${now})
-        ORDER BY w.id LIMIT ${most}`;
+        ORDER BY w.id LIMIT ${limit}`;
       return rows.map((row) => row.id);
     },
 
     /** The oldest delivery that an active endpoint still waits for, and how many endpoints the service has switched off. */
-    state: async (): Promise<{ oldestPending: Date | null; disabled: number }> => {
+    stats: async (): Promise<{ oldestPending: Date | null; disabled: number }> => {
       const [row] = await sql<{ oldestPending: Date | null; disabled: number }[]>`
         SELECT min(oldest.pending_since) FILTER (WHERE w.is_active) AS "oldestPending", count(*) FILTER (WHERE w.disabled_at IS NOT NULL) AS disabled
         FROM webhooks w LEFT JOIN LATERAL (
@@ -207,37 +207,37 @@ export function createWebhookStore(sql: Sql) {
 }
 
 /** So long before its next turn an endpoint may be taken: who has it waits for the moment itself. */
-export const soonMs = 1500;
+export const leaseAheadMs = 1500;
 
 /** Old secrets of an endpoint that sign at once. */
-export const oldSecretsAtMost = 9;
+export const maxOldSecrets = 9;
 
 /** Nothing goes to endpoints `w` of somebody who may not have any. */
 const isOwnerActive = (sql: Sql) => sql`EXISTS (SELECT FROM users u WHERE u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER')`;
 
 /** The owner `u` of an endpoint `w` may see the survey `s`. Found by primary keys alone, since endpoints are asked for about every second. */
-const maySee = (sql: Sql) => sql`
+const mayViewSurvey = (sql: Sql) => sql`
   ((u.role = 'ADMIN' AND w.made_as = 'ADMIN') OR s.owner_id = u.id OR EXISTS (SELECT FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = u.id))`;
 
 /** Nor to one for a survey that the owner may not see. One for all surveys may hear of something at least; what of, is asked of each delivery. */
-const mayHear = (sql: Sql) => sql`
+const mayReceive = (sql: Sql) => sql`
   EXISTS (
     SELECT FROM users u WHERE u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
-      AND (w.survey_id IS NULL OR EXISTS (SELECT FROM surveys s WHERE s.id = w.survey_id AND ${maySee(sql)})))`;
+      AND (w.survey_id IS NULL OR EXISTS (SELECT FROM surveys s WHERE s.id = w.survey_id AND ${mayViewSurvey(sql)})))`;
 
-const ownerSilent = 'Its owner is disabled or a VIEWER: nothing is sent until that ends';
-const ownerUninvited = 'Its owner may not see the survey any more: nothing is sent until that ends';
-const ownerGone = 'Its owner was deleted: switch it on if it should go on';
-const surveyGone = 'Its survey was deleted';
+const ownerInactive = 'Its owner is disabled or a VIEWER: nothing is sent until that ends';
+const ownerWithoutAccess = 'Its owner may not see the survey any more: nothing is sent until that ends';
+const ownerDeleted = 'Its owner was deleted: switch it on if it should go on';
+const surveyDeleted = 'Its survey was deleted';
 
 /**
  * A deleted user's endpoints go to the heir. Those of surveys that go to the heir too go on; the others are switched off, because they would
  * tell somebody who is gone of surveys that were never theirs.
  */
-export const handOverWebhooks: HandOver = async (tx, fromUserId, toUserId) => {
+export const transferWebhooks: OwnedDataTransfer = async (tx, fromUserId, toUserId) => {
   const goesOn = tx`EXISTS (SELECT FROM surveys s WHERE s.id = w.survey_id AND s.owner_id = ${fromUserId})`;
   await tx`
-    UPDATE webhooks w SET is_active = false, disabled_at = now(), disabled_reason = ${ownerGone} WHERE owner_id = ${fromUserId} AND is_active AND NOT ${goesOn}`;
+    UPDATE webhooks w SET is_active = false, disabled_at = now(), disabled_reason = ${ownerDeleted} WHERE owner_id = ${fromUserId} AND is_active AND NOT ${goesOn}`;
   await tx`UPDATE webhooks SET owner_id = ${toUserId}, updated_at = now() WHERE owner_id = ${fromUserId}`;
 };
 
@@ -245,10 +245,10 @@ export type WebhookStore = ReturnType<typeof createWebhookStore>;
 
 function webhookOf(row: WebhookRow): Webhook {
   return {
-    id: row.id, ownerId: row.owner_id, madeAs: row.made_as, surveyId: row.survey_id, url: row.url, events: row.events, description: row.description,
+    id: row.id, ownerId: row.owner_id, scopeRole: row.made_as, surveyId: row.survey_id, url: row.url, events: row.events, description: row.description,
     isActive: row.is_active, isBatch: row.is_batch, maxPerSecond: row.max_per_second, maxAgeSeconds: row.max_age_seconds, maxWaiting: row.max_waiting, secretSealed: row.secret_sealed,
-    oldSecrets: oldSecretsOf(row), failingSince: row.failing_since, pausedUntil: row.paused_until, nextTurnAt: row.next_turn_at,
-    disabledAt: row.disabled_at, disabledReason: row.disabled_reason, silence: row.silence ?? null, createdAt: row.created_at, updatedAt: row.updated_at,
+    oldSecrets: oldSecretsOf(row), failingSince: row.failing_since, pausedUntil: row.paused_until, nextSendAt: row.next_turn_at,
+    disabledAt: row.disabled_at, disabledReason: row.disabled_reason, blockedReason: row.silence ?? null, createdAt: row.created_at, updatedAt: row.updated_at,
   };
 }
 
@@ -260,7 +260,7 @@ function oldSecretsOf(row: WebhookRow): OldSecret[] {
 /** Old secrets come by rotation alone. */
 function columnsOf(webhook: Webhook) {
   return {
-    id: webhook.id, owner_id: webhook.ownerId, made_as: webhook.madeAs, survey_id: webhook.surveyId, url: webhook.url, events: [...webhook.events], description: webhook.description,
+    id: webhook.id, owner_id: webhook.ownerId, made_as: webhook.scopeRole, survey_id: webhook.surveyId, url: webhook.url, events: [...webhook.events], description: webhook.description,
     is_active: webhook.isActive, is_batch: webhook.isBatch, max_per_second: webhook.maxPerSecond, max_age_seconds: webhook.maxAgeSeconds, max_waiting: webhook.maxWaiting, secret_sealed: webhook.secretSealed,
     failing_since: webhook.failingSince, paused_until: webhook.pausedUntil,
     disabled_at: webhook.disabledAt, disabled_reason: webhook.disabledReason, created_at: webhook.createdAt, updated_at: webhook.updatedAt,

@@ -44,7 +44,7 @@ export function createWaitingRedis(url: string, log: Log): Redis {
 }
 
 function watched(redis: Redis, log: Log, name: string): Redis {
-  redis.on('error', (error: Error) => log.warn({ err: error, redis: name }, 'redis connection trouble'));
+  redis.on('error', (error: Error) => log.warn({ err: error, redis: name }, 'Redis connection error'));
   return redis;
 }
 

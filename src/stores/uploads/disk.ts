@@ -2,10 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { access, mkdir, open, opendir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { notFound } from '../../errors.ts';
-import { readPieces } from '../file-pieces.ts';
+import { readFileRange } from '../../platform/file-range.ts';
 import type { UploadStorage } from './storage.ts';
 
-const partEnding = '.part';
+const partSuffix = '.part';
 
 /**
  * Uploads in a folder of the data directory, 256 folders deep by the id's last two digits. Written under a name of its own, synced, then
@@ -18,14 +18,14 @@ export function createDiskStorage(dataDir: string): UploadStorage {
   return {
     async write(id, bytes) {
       await mkdir(folderOf(id), { recursive: true, mode: 0o700 });
-      const part = `${pathOf(id)}.${randomBytes(6).toString('hex')}${partEnding}`;
+      const partPath = `${pathOf(id)}.${randomBytes(6).toString('hex')}${partSuffix}`;
       try {
-        const stored = await writePart(part, bytes);
-        await rename(part, pathOf(id));
+        const stored = await writePart(partPath, bytes);
+        await rename(partPath, pathOf(id));
         await syncFolder(folderOf(id));
         return stored;
       } catch (error) {
-        await rm(part, { force: true });
+        await rm(partPath, { force: true });
         throw error;
       }
     },
@@ -33,7 +33,7 @@ export function createDiskStorage(dataDir: string): UploadStorage {
       await access(pathOf(id)).catch(() => {
         throw notFound('file');
       });
-      return readPieces(pathOf(id), first, last);
+      return readFileRange(pathOf(id), first, last);
     },
     remove: (id) => rm(pathOf(id), { force: true }),
     list: (before) => listOld(root, before),
@@ -82,7 +82,7 @@ async function* listOld(root: string, before: Date): AsyncGenerator<string> {
       const path = join(root, folder.name, file.name);
       const found = await stat(path).catch(() => undefined);
       if (!found || found.mtime >= before) continue;
-      if (file.name.endsWith(partEnding)) await rm(path, { force: true });
+      if (file.name.endsWith(partSuffix)) await rm(path, { force: true });
       else yield file.name;
     }
   }

@@ -12,7 +12,7 @@ const headBytes = 64 * 1024;
 const unknownType = 'application/octet-stream';
 
 /** Packed files and programs: taken only where the author names their type. */
-const refusedUnlessNamed = new Set([
+const blockedByDefault = new Set([
   'application/zip', 'application/gzip', 'application/x-7z-compressed', 'application/vnd.rar', 'application/x-rar-compressed', 'application/x-tar', 'application/x-bzip2', 'application/x-xz',
   'application/zstd', 'application/x-lz4', 'application/x-lzh-compressed', 'application/x-lzip', 'application/x-compress', 'application/x-cpio', 'application/x-unix-archive', 'application/x-ace-compressed',
   'application/x-arj', 'application/x-stuffit', 'application/vnd.ms-cab-compressed', 'application/java-archive', 'application/vnd.android.package-archive', 'application/x-apple-diskimage',
@@ -21,27 +21,27 @@ const refusedUnlessNamed = new Set([
 ]);
 
 /** Texts that only their sender can tell apart. */
-const plainTexts: readonly string[] = ['text/plain', 'text/csv', 'text/tab-separated-values', 'text/markdown', 'text/calendar', 'text/vcard', 'application/json', 'application/x-ndjson', 'application/yaml'];
+const textTypes: readonly string[] = ['text/plain', 'text/csv', 'text/tab-separated-values', 'text/markdown', 'text/calendar', 'text/vcard', 'application/json', 'application/x-ndjson', 'application/yaml'];
 
 /**
  * Finds a file's media type by its content: by signature, else text where all of it is UTF-8 without control characters, else unknown. The
  * declared type only chooses among kinds of plain text. `taken`: media types or `image/*` patterns; undefined takes all but packed files and
  * programs. An empty file is refused.
  */
-export async function inspectContent(pieces: AsyncGenerator<Uint8Array>, { declared, taken }: { declared: string | undefined; taken: readonly string[] | undefined }): Promise<InspectedBytes> {
+export async function inspectContent(pieces: AsyncGenerator<Uint8Array>, { declared, acceptedTypes }: { declared: string | undefined; acceptedTypes: readonly string[] | undefined }): Promise<InspectedBytes> {
   const head = await readHead(pieces);
   if (head.length === 0) throw new Problem('VALIDATION_ERROR', 'The file is empty', { details: [{ path: '', message: 'the file is empty' }] });
-  const signed = await fileTypeFromBuffer(head);
-  const isText = signed === undefined || signed.mime === 'application/xml';
-  let mimeType = isText ? textType(head, { declared, taken }) : signed.mime;
+  const detected = await fileTypeFromBuffer(head);
+  const isText = detected === undefined || detected.mime === 'application/xml';
+  let mimeType = isText ? textType(head, { declared, acceptedTypes }) : detected.mime;
   const check = createTextCheck();
   const inspect = (bytes: Uint8Array, isLast: boolean) => {
     if (!isText || mimeType === unknownType || check(bytes, isLast)) return;
     mimeType = unknownType;
-    assertTaken(mimeType, taken);
+    assertAcceptedType(mimeType, acceptedTypes);
   };
   inspect(head, false);
-  assertTaken(mimeType, taken);
+  assertAcceptedType(mimeType, acceptedTypes);
   const bytes = (async function* () {
     yield head;
     for await (const piece of { [Symbol.asyncIterator]: () => pieces }) {
@@ -64,25 +64,25 @@ async function readHead(pieces: AsyncGenerator<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(head);
 }
 
-function assertTaken(mimeType: string, taken: readonly string[] | undefined): void {
-  if (isTaken(mimeType, taken)) return;
-  throw new Problem('UNSUPPORTED_MEDIA_TYPE', taken ? `This question takes ${taken.join(', ')}; by its content the file is ${mimeType}` : `Files of the type ${mimeType} are not taken`);
+function assertAcceptedType(mimeType: string, acceptedTypes: readonly string[] | undefined): void {
+  if (isAcceptedType(mimeType, acceptedTypes)) return;
+  throw new Problem('UNSUPPORTED_MEDIA_TYPE', acceptedTypes ? `This question takes ${acceptedTypes.join(', ')}; by its content the file is ${mimeType}` : `Files of the type ${mimeType} are not taken`);
 }
 
-export function isTaken(mimeType: string, taken: readonly string[] | undefined): boolean {
-  if (taken === undefined) return !refusedUnlessNamed.has(mimeType);
-  return taken.some((pattern) => pattern === mimeType || (pattern.endsWith('/*') && mimeType.startsWith(pattern.slice(0, -1))));
+export function isAcceptedType(mimeType: string, acceptedTypes: readonly string[] | undefined): boolean {
+  if (acceptedTypes === undefined) return !blockedByDefault.has(mimeType);
+  return acceptedTypes.some((pattern) => pattern === mimeType || (pattern.endsWith('/*') && mimeType.startsWith(pattern.slice(0, -1))));
 }
 
 /** Which kind of text it is; that all of it is text is still to be seen. */
-function textType(head: Buffer, { declared, taken }: { declared: string | undefined; taken: readonly string[] | undefined }): string {
+function textType(head: Buffer, { declared, acceptedTypes }: { declared: string | undefined; acceptedTypes: readonly string[] | undefined }): string {
   const start = head.toString('utf8').replace(/^\uFEFF/, '').trimStart();
   if (/<svg[\s/>]/i.test(start) && start.startsWith('<')) return 'image/svg+xml';
   if (/^(?:<!--[\s\S]*?-->\s*)*<(?:!doctype html|html|head|body|script|iframe|h1|div|font|table|a|style|title|b|br|p)[\s/>]/i.test(start)) return 'text/html';
   if (start.startsWith('<?xml')) return 'application/xml';
   const given = declaredType.exec(declared ?? '')?.[1]?.toLowerCase() ?? '';
-  if (plainTexts.includes(given) && isTaken(given, taken)) return given;
-  return plainTexts.find((type) => isTaken(type, taken)) ?? 'text/plain';
+  if (textTypes.includes(given) && isAcceptedType(given, acceptedTypes)) return given;
+  return textTypes.find((type) => isAcceptedType(type, acceptedTypes)) ?? 'text/plain';
 }
 
 /** The media type of a Content-Type header, without its parameters. */

@@ -20,13 +20,13 @@ export interface S3Options {
   log: Log;
 }
 
-const connectWithinMs = 3000;
+const connectTimeoutMs = 3000;
 /** For one request's answer, and the longest silence while bytes flow. */
-const answerWithinMs = 30_000;
+const requestTimeoutMs = 30_000;
 /** The smallest that S3 takes: this much of a file is in memory at once, as a part and as what follows it. */
 const partBytes = 5 * 1024 * 1024;
 /** Whoever asked for a file but never began to read it has gone away. */
-const begunWithinMs = 15_000;
+const firstReadTimeoutMs = 15_000;
 
 /**
  * Uploads in a bucket of S3 or of a service that speaks its protocol. A file of more than one part is a multipart upload: under its key
@@ -42,39 +42,39 @@ export function createS3Storage({ bucket, endpoint, region, credentials, prefix,
     maxAttempts: 3,
     // Services other than AWS need not know the newer checksums; bodies are signed by their SHA-256 all the same.
     requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: connectWithinMs, requestTimeout: answerWithinMs, throwOnRequestTimeout: true, socketTimeout: answerWithinMs },
+    requestHandler: { connectionTimeout: connectTimeoutMs, requestTimeout: requestTimeoutMs, throwOnRequestTimeout: true, socketTimeout: requestTimeoutMs },
   });
-  const placeOf = (id: string) => ({ Bucket: bucket, Key: `${prefix}${id}` });
-  const asProblem = (error: unknown): Error => {
+  const objectKeyOf = (id: string) => ({ Bucket: bucket, Key: `${prefix}${id}` });
+  const toProblem = (error: unknown): Error => {
     if (error instanceof S3ServiceException && error.name === 'NoSuchKey') return notFound('file');
     // Not the whole error: it quotes what was signed.
     log.warn({ bucket, reason: error instanceof Error ? `${error.name}: ${error.message}` : String(error) }, 'the storage of uploads failed');
     return unavailable('The storage of uploads cannot be reached right now', 5, error);
   };
-  const attempt = async <T>(step: () => Promise<T>): Promise<T> => {
+  const orUnavailable = async <T>(step: () => Promise<T>): Promise<T> => {
     try {
       return await step();
     } catch (error) {
-      throw asProblem(error);
+      throw toProblem(error);
     }
   };
   return {
     async write(id, bytes) {
-      const source = measured(bytes);
-      const upload = new Upload({ client, params: { ...placeOf(id), Body: Readable.from(source.bytes, { objectMode: false }) }, partSize: partBytes, queueSize: 1 });
+      const source = measureStream(bytes);
+      const upload = new Upload({ client, params: { ...objectKeyOf(id), Body: Readable.from(source.bytes, { objectMode: false }) }, partSize: partBytes, queueSize: 1 });
       try {
         await upload.done();
       } catch (error) {
-        throw source.failure() ?? asProblem(error);
+        throw source.failure() ?? toProblem(error);
       }
       return source.measure();
     },
-    read: (id, first, last) => attempt(async () => readBody(await client.send(new GetObjectCommand({ ...placeOf(id), Range: `bytes=${first}-${last}` })))),
-    remove: (id) => attempt(async () => void (await client.send(new DeleteObjectCommand(placeOf(id))))),
+    read: (id, first, last) => orUnavailable(async () => readBody(await client.send(new GetObjectCommand({ ...objectKeyOf(id), Range: `bytes=${first}-${last}` })))),
+    remove: (id) => orUnavailable(async () => void (await client.send(new DeleteObjectCommand(objectKeyOf(id))))),
     async *list(before) {
-      await attempt(() => abortOld(client, { bucket, prefix, before }));
+      await orUnavailable(() => abortStaleUploads(client, { bucket, prefix, before }));
       const pages = paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: prefix })[Symbol.asyncIterator]();
-      for (let page = await attempt(() => pages.next()); !page.done; page = await attempt(() => pages.next()))
+      for (let page = await orUnavailable(() => pages.next()); !page.done; page = await orUnavailable(() => pages.next()))
         for (const { Key, LastModified } of page.value.Contents ?? []) if (Key !== undefined && LastModified !== undefined && LastModified < before) yield Key.slice(prefix.length);
     },
     freeBytes: async () => undefined,
@@ -83,7 +83,7 @@ export function createS3Storage({ bucket, endpoint, region, credentials, prefix,
 }
 
 /** The same bytes, measured on their way; knows whether the source itself failed. */
-function measured(bytes: AsyncIterable<Uint8Array>) {
+function measureStream(bytes: AsyncIterable<Uint8Array>) {
   const hash = createHash('sha256');
   let size = 0;
   let failure: unknown;
@@ -113,18 +113,18 @@ function measured(bytes: AsyncIterable<Uint8Array>) {
 
 function readBody({ Body: body }: { Body?: unknown }): AsyncIterable<Uint8Array> {
   if (!(body instanceof Readable)) throw new Error('a file without a body');
-  const isForgotten = setTimeout(() => body.destroy(), begunWithinMs);
-  isForgotten.unref();
+  const unreadTimer = setTimeout(() => body.destroy(), firstReadTimeoutMs);
+  unreadTimer.unref();
   // What breaks later is thrown where the pieces are read; unread, nobody else would hear of it.
   body.on('error', () => undefined);
   return (async function* () {
-    clearTimeout(isForgotten);
+    clearTimeout(unreadTimer);
     for await (const piece of body) yield piece as Uint8Array;
   })();
 }
 
 /** Parts of writers that died cost money until somebody takes them away. Not every service can list them, and not every key may. */
-async function abortOld(client: S3Client, { bucket, prefix, before }: { bucket: string; prefix: string; before: Date }): Promise<void> {
+async function abortStaleUploads(client: S3Client, { bucket, prefix, before }: { bucket: string; prefix: string; before: Date }): Promise<void> {
   const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix })).catch((error: unknown) => {
     if (error instanceof S3ServiceException && (error.$fault === 'client' || error.$metadata.httpStatusCode === 501)) return { Uploads: [] };
     throw error;

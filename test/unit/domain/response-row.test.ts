@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { codePositionsOf, decodeResponse, encodeResponse, encodeTombstone } from '../../../src/domain/response-row.ts';
-import { newId } from '../../../src/ids.ts';
+import { newId } from '../../../src/platform/ids.ts';
 
 const head = {
   surveyId: newId(), responseId: newId(), submittedAtMs: 1, version: 1, surveyVersion: 1, isComplete: true, completedAtMs: 1, durationMs: -1, language: 'en',

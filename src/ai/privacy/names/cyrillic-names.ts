@@ -1,4 +1,4 @@
-import { byNames } from './named-groups.ts';
+import { namePatternFinder } from './name-patterns.ts';
 import type { Finder } from '../spans.ts';
 
 const capital = '[А-ЯЁІЇЄҐ][а-яёіїєґ\']{1,20}(?:-[А-ЯЁ][а-яё]{1,20})?';
@@ -27,7 +27,7 @@ const towns = 'Росто|Пско|Сарато|Тамбо|Харько|Льво
  */
 export const findCyrillicNames: Finder = (text) => (/[А-ЯЁІЇЄҐ]/.test(text) ? find(text) : []);
 
-const find = byNames(
+const find = namePatternFinder(
   [
     new RegExp(`(?<!\\p{L})((?:(?!Спасибо|Благодар|Хочу|Отдельн|Больш|Врач|Доктор|Уважаем|Дорог)${capital}\\s){0,2}${patronymic}(?:\\s${surname})?)(?!\\p{L})`, 'dgu'),
     new RegExp(`(?<!\\p{L})(${capital}\\s[А-ЯЁ]\\.(?:\\s?[А-ЯЁ]\\.)|${initial}(?:${initial})?${capital})`, 'dgu'),

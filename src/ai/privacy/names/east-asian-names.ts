@@ -1,4 +1,4 @@
-import { byNames } from './named-groups.ts';
+import { namePatternFinder } from './name-patterns.ts';
 import type { Finder } from '../spans.ts';
 
 const han = '\\p{Script=Han}';
@@ -13,7 +13,7 @@ const surnames = `(?:欧阳|司马|上官|诸葛|东方|皇甫|尉迟|公孙|慕
 const titledName = `(?!${wordEnds}|${beforeTitles})${surnames}`;
 const chineseName = `(?!${wordEnds}|${beforeTitles}|${alone})${surnames}`;
 const chineseTitle = '(?:先生|女士|小姐|太太|经理|經理|老师|老師|医生|醫生|医师|护士|師傅|师傅|主任|教授|阿姨|同学|大夫|律师|店长|主管|总监)';
-const find = byNames([
+const find = namePatternFinder([
   new RegExp(`(?:我叫|我的名字是|我的名字叫|名叫|姓名[:是]?\\s?|名字[:是叫]\\s?)((?:(?!先生|女士|小姐|老师|今年|来自|住在)${han}){2,4})`, 'dgu'),
   new RegExp(`我姓([${chinese}])(?!${han}名)`, 'dgu'),
   new RegExp(`我是(${chineseName}${han}{1,2})(?!${han})`, 'dgu'),
@@ -35,24 +35,24 @@ const noJapanese = new RegExp(
   'u',
 );
 const findJapanese: readonly Finder[] = [
-  byNames([
+  namePatternFinder([
     /(?:私の名前は|名前は|名前[:は]\s?|氏名[:は]\s?)([\p{Script=Han}\p{Script=Katakana}\p{Script=Hiragana}ー]{2,8}?)(?=です|と|、|,|。|\.|\s|$)/dgu,
     new RegExp(`(?:私は|わたしは|担当は|担当の|係の|受付の|店員の)((?:${japaneseSurname})${noPlace}(?:\\s?${han}{1,3})?)`, 'dgu'),
     new RegExp(`((?:${japaneseSurname})${noPlace}(?:\\s?(?!店|部|課|係|主|社|教|医|看|先|氏|様|君|殿)${han}{1,3})?)${japaneseTitle}`, 'dgu'),
     new RegExp(`((?:${japaneseSurname})${noPlace}\\s?(?!店|部|課|係)(?:(?![様氏殿])${han}){2,3})(?=[がをにはもとへでだ、。,.]|から|$)`, 'dgu'),
     /(?<![\p{Script=Han}お])([林森原堀関岡谷浜星泉島辻菅堤榊橘柳梶])さん/dgu,
   ]),
-  byNames([/((?:[\p{Script=Han}\p{Script=Katakana}ー]){2,6})(?:さん|様(?![式子態相])|先生|ちゃん|くん|氏)/dgu], (name) => !noJapanese.test(name)),
+  namePatternFinder([/((?:[\p{Script=Han}\p{Script=Katakana}ー]){2,6})(?:さん|様(?![式子態相])|先生|ちゃん|くん|氏)/dgu], (name) => !noJapanese.test(name)),
 ];
 
 /** Signs of Chinese, unless the honorific or the surname is Japanese. */
-const findInHan = byNames([new RegExp(`((?:${japaneseSurname})${noPlace}(?:\\s?(?!氏|殿)${han}{1,3})?)[氏殿]`, 'dgu')]);
+const findInHan = namePatternFinder([new RegExp(`((?:${japaneseSurname})${noPlace}(?:\\s?(?!氏|殿)${han}{1,3})?)[氏殿]`, 'dgu')]);
 
 const koreanSurname = '[김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진지엄채원천방공현함변염여추도소석선설마길연위표명기반라왕금옥]';
 const noKorean = /^(?:고객|선생|기사|주인|원장|강사|여사|이모|고모|조교|어머|이사|전무|장모|지배인|안내원|전문가|이용자|조리사|주방장|정비사|배송원|한의사|임산부|방문객|마음|배달원|고객분|하나|이분|남자|여자|주부|손주|유치원|공무원|연구원|서버|이용|신입|여러분|우리|전부|도우미|방문자|도장|소장|관장|차장|고등|주민|민원|현장|한국|이번|조리|진짜|정말|오늘)/u;
 const findKorean: readonly Finder[] = [
-  byNames([/(?:제 이름은|이름[은:])\s?(\p{Script=Hangul}{2,4}?)(?=입니다|이고|예요|이에요|라고|\s|$)/dgu]),
-  byNames(
+  namePatternFinder([/(?:제 이름은|이름[은:])\s?(\p{Script=Hangul}{2,4}?)(?=입니다|이고|예요|이에요|라고|\s|$)/dgu]),
+  namePatternFinder(
     [
       new RegExp(`(?<!\\p{Script=Hangul})(${koreanSurname}\\p{Script=Hangul}{1,2})\\s?(?:씨|선생님|과장님?|대리님?|팀장님?|교수님|부장님|사장님|원장님|간호사님?|기사님|의사|점장님?|매니저님?|실장님?|회장님|군|양)(?=[가-힣]{0,2}(?![가-힣])|$)`, 'dgu'),
       new RegExp(`(?<!\\p{Script=Hangul})(${koreanSurname}\\p{Script=Hangul}{2})님`, 'dgu'),

@@ -21,7 +21,7 @@ const name = new RegExp(`${capitalised}(?:\\s(?:(?:van|von|de|der|den|la|di|da|d
 const noNames = /^(?:And|Und|Et|Y|E|Or|Oder|Ou|I|The|Der|Die|Das|Le|La|Les|El|Los|If|It|We|You|My|Your|Our|Thank|Thanks|Please|Monsieur|Madame|Mr|Mrs|Sir|Madam|Herr|Frau|Herren|Damen)$/;
 
 /** Names that are introduced as such. */
-export const findIntroduced: Finder = (text) => {
+export const findIntroducedNames: Finder = (text) => {
   const spans: Span[] = [];
   for (const { 0: words, index } of text.matchAll(introduction)) {
     const start = (name.lastIndex = index + words.length);

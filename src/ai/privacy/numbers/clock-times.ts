@@ -1,4 +1,4 @@
-import { isTold } from './cues.ts';
+import { isPersonalNumber } from './number-cues.ts';
 
 /** Times of the day tell nothing, and stand beside dates and numbers. */
 const clockTimes = /(?<![\d:.])(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-5]\d)?(?!:?\d)/g;
@@ -30,7 +30,7 @@ export function timesOf(text: string): Times {
     const end = index + time.length;
     const after = text.slice(end, end + 30);
     const goesOn = numberEnd >= 0 && joint.test(text.slice(numberEnd, Math.min(index, numberEnd + 5)));
-    const isNumber = goesOn || (!range.test(after) && !date.test(after) && (isTold(text, index) || (!anotherTime.test(after) && furtherDigits.test(after))));
+    const isNumber = goesOn || (!range.test(after) && !date.test(after) && (isPersonalNumber(text, index) || (!anotherTime.test(after) && furtherDigits.test(after))));
     if (!isNumber) found.times.push({ start: index, end });
     else {
       for (const colon of time.matchAll(/:/g)) found.colons.push(index + colon.index);

@@ -37,10 +37,10 @@ const ranges = /^\d{1,3}\s?-\s?\d{1,3}(?:(?:\s?[/|]\s?| {1,2})\d{1,3}\s?-\s?\d{1
  * Dates, times, amounts, scores and the like tell nothing about a person. None of them may have further digits beside it.
  * Where a word before them says that a number of somebody follows, only dates, amounts with a currency and scores are ordinary.
  */
-export function isOrdinary(text: string, chain: Chain, isTold = false): boolean {
+export function isOrdinary(text: string, chain: Chain, isPersonal = false): boolean {
   if (/[+(]{1,2}$/.test(text.slice(Math.max(0, chain.start - 2), chain.start)) && !/\s\($/.test(text.slice(Math.max(0, chain.start - 2), chain.start))) return false;
   if (certainKinds.some((kind) => isAllOf(text, chain, kind))) return true;
-  return !isTold && (otherKinds.some((kind) => isAllOf(text, chain, kind)) || areRanges(text, chain));
+  return !isPersonal && (otherKinds.some((kind) => isAllOf(text, chain, kind)) || areRanges(text, chain));
 }
 
 function isAllOf(text: string, { start, end }: Chain, kind: RegExp): boolean {

@@ -7,7 +7,7 @@ const words = [
 ].join('|');
 const spoken = new RegExp(`(?<![\\p{L}\\d])(?:(?:${words})(?!\\p{L})|\\d{1,12}(?![\\d\\p{L}]))(?:[\\s,.-]{1,3}(?:(?:${words})(?!\\p{L})|\\d{1,12}(?![\\d\\p{L}])))+`, 'giu');
 const word = new RegExp(`(?:${words})`, 'giu');
-const fewest = 7;
+const minDigits = 7;
 
 const hanDigits = '〇一二三四五六七八九';
 const formalDigits = '零壹贰叁肆伍陆柒捌玖';
@@ -17,11 +17,11 @@ const hanRun = /[0-9〇零一二三四五六七八九幺壹贰叁肆伍陆柒捌
 const koreanRun = /[공영0][ -]?[일이삼사오육칠팔구1-9](?:[ -]?[공영일이삼사오육칠팔구0-9]){6,}/gu;
 
 /** Digits that are told one by one in words: "four one five …". Counting is none of it. */
-export function findSpoken(text: string): Span[] {
+export function findSpelledOutNumbers(text: string): Span[] {
   return everyMatch(text, spoken).flatMap(({ 0: match, index }) => {
     const spelled = match.match(word)?.map((one) => one.toLowerCase()) ?? [];
     const count = spelled.length + (match.match(/\d/g)?.length ?? 0);
-    return spelled.length >= 3 && count >= fewest && new Set(spelled).size < spelled.length + (/\d/.test(match) ? 1 : 0) ? [{ kind: 'PHONE', start: index, end: index + match.length }] : [];
+    return spelled.length >= 3 && count >= minDigits && new Set(spelled).size < spelled.length + (/\d/.test(match) ? 1 : 0) ? [{ kind: 'PHONE', start: index, end: index + match.length }] : [];
   });
 }
 

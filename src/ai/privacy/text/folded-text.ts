@@ -18,7 +18,7 @@ const others: readonly (readonly [RegExp, string])[] = [[/^[\p{Pd}\u2212\u2043]$
 const moreZeros = '⓿🄋🄌';
 /** Circled digits of which each font style has its own block, from 1 on; compatibility knows only some of them. */
 const circledOnes = [0x2776, 0x2780, 0x278a, 0x24f5];
-const longestSpelledOut = 4;
+const maxSpelledOutLength = 4;
 
 /**
  * Full-width, circled, superscript and all other digits become ASCII, as do dashes, spaces and full stops; what is escaped as in pages, addresses
@@ -69,7 +69,7 @@ function foldCharacter(character: string, before = ''): string {
   if (number !== undefined) return number;
   const compatible = character.normalize('NFKC');
   // Whole phrases in one character hold no identifier, and would make a long text of a short one.
-  return compatible.length > longestSpelledOut ? character : [...compatible].map(plain).join('');
+  return compatible.length > maxSpelledOutLength ? character : [...compatible].map(plain).join('');
 }
 
 /** "⑴" and "⒈" are one character each, so that their marks stand between no digits. */

@@ -1,7 +1,7 @@
-import type { CellValue, FileColumn } from '../layout.ts';
+import type { CellValue, FileColumn } from '../columns.ts';
 
 /** What a cell may hold at most. */
-const mostCharacters = 32_767;
+const maxCharacters = 32_767;
 // What XML 1.0 cannot carry, not even escaped.
 const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 const dayMs = 86_400_000;
@@ -11,8 +11,8 @@ const epochMs = Date.UTC(1899, 11, 30);
 /** A text as a cell can hold it: without forbidden characters, whole characters only, at most 32,767 UTF-16 units. */
 export function cellText(text: string): string {
   const allowed = text.toWellFormed().replace(forbidden, '');
-  if (allowed.length <= mostCharacters) return allowed;
-  const cut = allowed.slice(0, mostCharacters);
+  if (allowed.length <= maxCharacters) return allowed;
+  const cut = allowed.slice(0, maxCharacters);
   return cut.isWellFormed() ? cut : cut.slice(0, -1);
 }
 
@@ -33,7 +33,7 @@ export type CellStyles = Readonly<Record<'moment' | 'date' | 'time' | 'flag', st
 export type CellEnd = (value: CellValue) => string;
 
 export function cellEnd({ type, answer }: FileColumn, styles: CellStyles): CellEnd {
-  if (answer?.column.cell.kind === 'choice') return remembered(inline);
+  if (answer?.column.cell.kind === 'choice') return memoized(inline);
   switch (type) {
     case 'text':
       return (value) => (typeof value === 'string' && value !== '' ? inline(value) : '');
@@ -44,9 +44,9 @@ export function cellEnd({ type, answer }: FileColumn, styles: CellStyles): CellE
     case 'moment':
       return (value) => (typeof value === 'number' ? ` s="${styles.moment}"${plain((value - epochMs) / dayMs)}` : '');
     case 'date':
-      return remembered((text) => dayCell(text, styles.date));
+      return memoized((text) => dayCell(text, styles.date));
     case 'time':
-      return remembered((text) => ` s="${styles.time}"${plain(secondsOf(text) / 86_400)}`);
+      return memoized((text) => ` s="${styles.time}"${plain(secondsOf(text) / 86_400)}`);
   }
 }
 
@@ -61,16 +61,16 @@ function secondsOf(text: string): number {
   return hours * 3600 + minutes * 60 + seconds;
 }
 
-const mostRemembered = 10_000;
+const maxMemoized = 10_000;
 
-function remembered(write: (text: string) => string): CellEnd {
+function memoized(write: (text: string) => string): CellEnd {
   const known = new Map<CellValue, string>();
   return (value) => {
     if (typeof value !== 'string' || value === '') return '';
     let end = known.get(value);
     if (end === undefined) {
       end = write(value);
-      if (known.size < mostRemembered) known.set(value, end);
+      if (known.size < maxMemoized) known.set(value, end);
     }
     return end;
   };

@@ -1,6 +1,6 @@
 import { PermanentFailure } from '../../../errors.ts';
 import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
-import type { FileColumn } from '../layout.ts';
+import type { FileColumn } from '../columns.ts';
 import type { Writer } from '../writer.ts';
 import { cellEnd, type CellStyles } from './cells.ts';
 import { makeTemplate } from './template.ts';

@@ -1,5 +1,5 @@
 import exceljs from 'exceljs';
-import type { Layout } from '../layout.ts';
+import type { Layout } from '../columns.ts';
 import { cellFormat } from '../printed-numbers.ts';
 import { tableOf, type QuestionTable } from '../tables.ts';
 import type { Summary } from '../summary.ts';
@@ -89,13 +89,13 @@ function addSummary(workbook: exceljs.Workbook, { title, createdAt, summary }: T
     head.font = bold;
     sheet.addRow(['Answered', table.answered]);
     sheet.addRow(['Skipped', table.skipped]);
-    addFigures(sheet, table);
+    addMeasures(sheet, table);
     addLines(sheet, table);
   }
 }
 
 /** In full precision, shown with the digits that are printed. */
-function addFigures(sheet: exceljs.Worksheet, { figures }: QuestionTable): void {
+function addMeasures(sheet: exceljs.Worksheet, { measures: figures }: QuestionTable): void {
   for (const { name, of, value, printed, isPercent } of figures) {
     const label = isPercent ? `${name}, %` : of === undefined ? name : `${name}: ${of}`;
     sheet.addRow([cellText(label), value]).getCell(2).numFmt = isPercent ? percentFormat : cellFormat(printed);

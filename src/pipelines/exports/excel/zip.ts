@@ -1,9 +1,9 @@
 import { crc32, createDeflateRaw, inflateRawSync } from 'node:zlib';
 import { PermanentFailure } from '../../../errors.ts';
-import type { FileSink } from '../../../stores/files.ts';
+import type { FileSink } from '../../../stores/export-files.ts';
 
 /** Where sizes of the plain ZIP format end, with some room. */
-const mostBytes = 0xf000_0000;
+const maxBytes = 0xf000_0000;
 const utf8Flag = 0x0800;
 const sizesFollowFlag = 0x0008;
 const deflated = 8;
@@ -12,7 +12,7 @@ interface Entry {
   name: Buffer;
   offset: number;
   checksum: number;
-  packedSize: number;
+  compressedSize: number;
   size: number;
 }
 
@@ -22,21 +22,21 @@ interface Entry {
  */
 export function createZip(sink: FileSink, moment: Date) {
   const entries: Entry[] = [];
-  const stamp = dosMoment(moment);
+  const stamp = dosTimestamp(moment);
   let written = 0;
   const put = async (bytes: Uint8Array) => {
     written += bytes.length;
-    if (written > mostBytes) throw new PermanentFailure('The workbook would be larger than 4 GB: ask for CSV or PARQUET, or for fewer columns');
+    if (written > maxBytes) throw new PermanentFailure('The workbook would be larger than 4 GB: ask for CSV or PARQUET, or for fewer columns');
     await sink.write(bytes);
   };
   return {
     /** Adds an entry from its pieces. */
     async add(name: string, pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
-      const entry: Entry = { name: Buffer.from(name), offset: written, checksum: 0, packedSize: 0, size: 0 };
+      const entry: Entry = { name: Buffer.from(name), offset: written, checksum: 0, compressedSize: 0, size: 0 };
       await put(localHeader(entry, stamp));
       const start = written;
       await deflate(countBytes(entry, pieces), put);
-      entry.packedSize = written - start;
+      entry.compressedSize = written - start;
       await put(descriptor(entry));
       entries.push(entry);
     },
@@ -58,7 +58,7 @@ async function* countBytes(entry: Entry, pieces: AsyncIterable<Uint8Array> | Ite
   for await (const piece of pieces) {
     entry.checksum = crc32(piece, entry.checksum);
     entry.size += piece.length;
-    if (entry.size > mostBytes) throw new PermanentFailure('A sheet would be larger than 4 GB: ask for CSV or PARQUET, or for fewer columns');
+    if (entry.size > maxBytes) throw new PermanentFailure('A sheet would be larger than 4 GB: ask for CSV or PARQUET, or for fewer columns');
     yield piece;
   }
 }
@@ -79,20 +79,20 @@ async function deflate(pieces: AsyncIterable<Uint8Array>, put: (bytes: Uint8Arra
   await fed;
 }
 
-interface DosMoment {
+interface DosTimestamp {
   time: number;
   day: number;
 }
 
 /** ZIP keeps local time in steps of two seconds; ours is UTC. */
-function dosMoment(moment: Date): DosMoment {
+function dosTimestamp(moment: Date): DosTimestamp {
   return {
     time: (moment.getUTCHours() << 11) | (moment.getUTCMinutes() << 5) | (moment.getUTCSeconds() >> 1),
     day: ((moment.getUTCFullYear() - 1980) << 9) | ((moment.getUTCMonth() + 1) << 5) | moment.getUTCDate(),
   };
 }
 
-function localHeader({ name }: Entry, { time, day }: DosMoment): Buffer {
+function localHeader({ name }: Entry, { time, day }: DosTimestamp): Buffer {
   const header = Buffer.alloc(30);
   header.writeUInt32LE(0x04034b50, 0);
   header.writeUInt16LE(20, 4);
@@ -104,7 +104,7 @@ function localHeader({ name }: Entry, { time, day }: DosMoment): Buffer {
   return Buffer.concat([header, name]);
 }
 
-function descriptor({ checksum, packedSize, size }: Entry): Buffer {
+function descriptor({ checksum, compressedSize: packedSize, size }: Entry): Buffer {
   const bytes = Buffer.alloc(16);
   bytes.writeUInt32LE(0x08074b50, 0);
   bytes.writeUInt32LE(checksum, 4);
@@ -113,7 +113,7 @@ function descriptor({ checksum, packedSize, size }: Entry): Buffer {
   return bytes;
 }
 
-function centralHeader({ name, offset, checksum, packedSize, size }: Entry, { time, day }: DosMoment): Buffer {
+function centralHeader({ name, offset, checksum, compressedSize: packedSize, size }: Entry, { time, day }: DosTimestamp): Buffer {
   const header = Buffer.alloc(46);
   header.writeUInt32LE(0x02014b50, 0);
   header.writeUInt16LE(20, 4);

@@ -1,4 +1,4 @@
-import type { Theme } from '../../../ai/results.ts';
+import type { Theme } from '../../../ai/analysis-results.ts';
 import type { ChartKind } from '../../../domain/questions/contract.ts';
 import { percentText, printedScore } from '../printed-numbers.ts';
 import type { QuestionTable, TableCell } from '../tables.ts';
@@ -68,8 +68,8 @@ export function drawBars(sheet: Sheet, cells: readonly (TableCell & { color?: st
 }
 
 const columnsHeight = 90;
-const namesAtMost = 24;
-const widestName = 80;
+const maxNames = 24;
+const maxNameWidth = 80;
 
 /** Standing columns on an ordered scale, the highest as high as there is room. */
 export function drawColumns(sheet: Sheet, cells: readonly Pick<TableCell, 'label' | 'count'>[]): void {
@@ -77,8 +77,8 @@ export function drawColumns(sheet: Sheet, cells: readonly Pick<TableCell, 'label
   const most = Math.max(1, ...cells.map(({ count }) => count));
   const step = contentWidth / cells.length;
   const nameOf = (label: string, width: number) => sheet.set(label.replace('–', '–\n'), width, { size: 7, color: quiet }, 2);
-  const widest = Math.max(...cells.flatMap(({ label }) => nameOf(label, widestName).lines.map(({ width }) => width)));
-  const nameEvery = Math.max(Math.ceil(cells.length / namesAtMost), Math.ceil((widest + 3) / step));
+  const widest = Math.max(...cells.flatMap(({ label }) => nameOf(label, maxNameWidth).lines.map(({ width }) => width)));
+  const nameEvery = Math.max(Math.ceil(cells.length / maxNames), Math.ceil((widest + 3) / step));
   const names = cells.map(({ label }, index) => (index % nameEvery === 0 ? nameOf(label, step * nameEvery - 2) : undefined));
   const namesHeight = Math.max(...names.map((name) => name?.height ?? 0));
   sheet.ensure(columnsHeight + namesHeight + 18);

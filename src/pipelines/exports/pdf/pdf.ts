@@ -50,7 +50,7 @@ function drawTitle(sheet: Sheet, { survey, summary, createdAt, words }: Title): 
   sheet.gap(4);
   sheet.flow([{ text: words.made }, { text: `${createdAt.toISOString().slice(0, 16).replace('T', ' ')} UTC` }], { size: 9, color: '#7b8794' });
   sheet.gap(30);
-  drawFigures(sheet, [
+  drawKeyNumbers(sheet, [
     [words.responses, String(summary.totalResponses)], [words.complete, String(summary.completeResponses)],
     [words.completionRate, `${summary.completionRate.toFixed(1)} %`], [words.duration, durationText(summary.meanDuration)],
   ]);
@@ -61,7 +61,7 @@ function drawTitle(sheet: Sheet, { survey, summary, createdAt, words }: Title): 
   drawColumns(sheet, daysOf(summary.byDay));
 }
 
-function drawFigures(sheet: Sheet, figures: readonly (readonly [string, string])[]): void {
+function drawKeyNumbers(sheet: Sheet, figures: readonly (readonly [string, string])[]): void {
   sheet.ensure(70);
   const width = contentWidth / figures.length;
   for (const [index, [name, value]] of figures.entries()) {

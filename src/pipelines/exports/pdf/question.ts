@@ -18,13 +18,13 @@ export function drawQuestion(sheet: Sheet, table: QuestionTable, place: { number
   if (table.answered === 0) sheet.write(words.nobody, { size: 9, color: quiet });
   else {
     drawChart(sheet, table, words);
-    drawFigures(sheet, table, words);
+    drawMeasures(sheet, table, words);
     drawTable(sheet, table, words);
   }
   sheet.gap(26);
 }
 
-function drawFigures(sheet: Sheet, { figures }: QuestionTable, words: Words): void {
+function drawMeasures(sheet: Sheet, { measures: figures }: QuestionTable, words: Words): void {
   if (figures.length === 0) return;
   sheet.flow(figures.map(({ name, of, printed }) => ({ text: `${of === undefined ? words[name] : `${words[name]}, ${of}`}: ${printed}` })), { size: 8.5, color: quiet });
   sheet.gap(4);
@@ -76,10 +76,10 @@ interface TableRow {
   onNewPage?: () => void;
 }
 
-const mostCellLines = 12;
+const maxCellLines = 12;
 
 function drawRow(sheet: Sheet, { cells, columns, isHead, onNewPage }: TableRow): void {
-  const blocks = cells.map((text, index) => sheet.set(text, (columns[index]?.width ?? 0) - 8, { size: 8.5, weight: isHead ? 'bold' : 'regular' }, mostCellLines));
+  const blocks = cells.map((text, index) => sheet.set(text, (columns[index]?.width ?? 0) - 8, { size: 8.5, weight: isHead ? 'bold' : 'regular' }, maxCellLines));
   const height = Math.max(...blocks.map((block) => block.height)) + 5;
   if (onNewPage && sheet.y + height > page.bottom) {
     sheet.nextPage();

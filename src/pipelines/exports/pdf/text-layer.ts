@@ -19,19 +19,19 @@ interface EmbeddedFont {
   encode(text: string, features?: unknown): [codes: string[], positions: readonly unknown[]];
 }
 
-const seen = new WeakSet<object>();
+const patchedFonts = new WeakSet<object>();
 
 /**
  * Lets a reader of the file search and copy what was written. A shape can stand for several letters: Arabic fonts draw those that differ in
  * their dots as one body with the dots apart, and the library would give the body the letter that it was first used for, for the whole file.
  * Here each letter gets a code of its own for the shape, which the font then holds as often. For the document's present font, once.
  */
-export function keepLetters(doc: PDFKit.PDFDocument): void {
+export function preserveTextMapping(doc: PDFKit.PDFDocument): void {
   const { _font: embedded } = doc as unknown as { _font: EmbeddedFont };
   // Outlines of the other kind are not copied into the file one by one.
-  if (seen.has(embedded) || embedded.subset.cff !== undefined) return;
-  seen.add(embedded);
-  giveOwnLetters(embedded.font);
+  if (patchedFonts.has(embedded) || embedded.subset.cff !== undefined) return;
+  patchedFonts.add(embedded);
+  separateSharedGlyphs(embedded.font);
   const codes = new Map<string, number>();
   const codeOf = (glyph: Glyph): number => {
     const key = `${glyph.id} ${glyph.codePoints.join(' ')}`;
@@ -52,7 +52,7 @@ export function keepLetters(doc: PDFKit.PDFDocument): void {
 }
 
 /** The library keeps one object a shape, with the letters of its first use: others get an object of their own. */
-function giveOwnLetters(font: ShapingFont): void {
+function separateSharedGlyphs(font: ShapingFont): void {
   const getGlyph = font.getGlyph.bind(font);
   font.getGlyph = (id, codePoints = []) => {
     const kept = getGlyph(id, codePoints);

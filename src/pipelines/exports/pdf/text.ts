@@ -1,6 +1,6 @@
 import bidiFactory from 'bidi-js';
 import { familyOrder, fontPath, type Family, type Weight } from './fonts.ts';
-import { keepLetters } from './text-layer.ts';
+import { preserveTextMapping } from './text-layer.ts';
 
 const bidi = bidiFactory();
 
@@ -52,7 +52,7 @@ const strongRightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
   const select = (family: Family, weight: Weight, size: number) => {
     doc.font(fontPath(family, weight)).fontSize(size);
-    keepLetters(doc);
+    preserveTextMapping(doc);
     return doc;
   };
   const widths = new Map<string, number>();
@@ -73,12 +73,12 @@ export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
   };
 
   /** Sets a text into lines of at most `width`; what does not fit into `mostLines` ends with an ellipsis. */
-  const set = (text: string, width: number, { size, weight = 'regular', color = '#1f2933' }: TextStyle, mostLines = Infinity): Block => {
+  const set = (text: string, width: number, { size, weight = 'regular', color = '#1f2933' }: TextStyle, maxLines = Infinity): Block => {
     const style = { size, weight, color };
     const lines = text.replace(/\r\n?/g, '\n').replace(controls, ' ').toWellFormed().split('\n').flatMap((paragraph) => setParagraph(paragraph, width, style));
-    const shown = lines.slice(0, mostLines);
+    const shown = lines.slice(0, maxLines);
     const last = shown.at(-1);
-    if (lines.length > mostLines && last) shown[shown.length - 1] = shortened(last, width, style);
+    if (lines.length > maxLines && last) shown[shown.length - 1] = shortened(last, width, style);
     const lineHeight = size * leading;
     return { ...style, lines: shown, lineHeight, height: shown.length * lineHeight };
   };

@@ -1,4 +1,4 @@
-import { createBytes, fitting, type Bytes } from './bytes.ts';
+import { createByteBuffer, truncateToBytes, type ByteBuffer } from './byte-buffer.ts';
 import type { Variable } from './variables.ts';
 
 /** What the file says of missing and extreme numbers. */
@@ -39,7 +39,7 @@ export interface DictionaryOptions {
  * (PSPP Developers Guide, “System File Format”).
  */
 export function encodeDictionary({ variables, title, createdAt, cases }: DictionaryOptions): Buffer {
-  const bytes = createBytes(65_536);
+  const bytes = createByteBuffer(65_536);
   const segments = variables.flatMap(segmentsOf);
   writeHeader(bytes, { title, createdAt, cases, units: segments.reduce((sum, { width }) => sum + unitsOf(width), 0) });
   for (const segment of segments) writeVariable(bytes, segment);
@@ -63,7 +63,7 @@ function segmentsOf(variable: Variable, index: number): Segment[] {
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-function writeHeader(bytes: Bytes, { title, createdAt, cases, units }: { title: string; createdAt: Date; cases: number; units: number }): void {
+function writeHeader(bytes: ByteBuffer, { title, createdAt, cases, units }: { title: string; createdAt: Date; cases: number; units: number }): void {
   bytes.text('$FL2', 4);
   bytes.text('@(#) SPSS DATA FILE survey-service', 60);
   bytes.int(2);
@@ -75,14 +75,14 @@ function writeHeader(bytes: Bytes, { title, createdAt, cases, units }: { title: 
   bytes.double(compressionBias);
   bytes.text(`${String(createdAt.getUTCDate()).padStart(2, '0')} ${months[createdAt.getUTCMonth()]} ${createdAt.toISOString().slice(2, 4)}`, 9);
   bytes.text(createdAt.toISOString().slice(11, 19), 8);
-  bytes.text(fitting(title, 64), 64);
+  bytes.text(truncateToBytes(title, 64), 64);
   bytes.text('', 3);
 }
 
 export const compressionBias = 100;
 
-function writeVariable(bytes: Bytes, { variable, shortName, width, isFirst }: Segment): void {
-  const label = Buffer.from(isFirst ? fitting(variable.label, 255) : '');
+function writeVariable(bytes: ByteBuffer, { variable, shortName, width, isFirst }: Segment): void {
+  const label = Buffer.from(isFirst ? truncateToBytes(variable.label, 255) : '');
   const { kind, decimals } = variable.format;
   const format = variable.width > 0 ? (kind << 16) | (Math.min(width, segmentBytes) << 8) : (kind << 16) | (variable.format.width << 8) | decimals;
   bytes.int(2);
@@ -105,14 +105,14 @@ function writeVariable(bytes: Bytes, { variable, shortName, width, isFirst }: Se
   }
 }
 
-function writeValueLabels(bytes: Bytes, segments: readonly Segment[]): void {
+function writeValueLabels(bytes: ByteBuffer, segments: readonly Segment[]): void {
   let unit = 1;
   for (const { variable, width, isFirst } of segments) {
     if (isFirst && variable.values.length > 0) {
       bytes.int(3);
       bytes.int(variable.values.length);
       for (const { value, label } of variable.values) {
-        const text = Buffer.from(fitting(label, 120));
+        const text = Buffer.from(truncateToBytes(label, 120));
         bytes.double(value);
         bytes.byte(text.length);
         bytes.bytes(text);
@@ -127,7 +127,7 @@ function writeValueLabels(bytes: Bytes, segments: readonly Segment[]): void {
 }
 
 /** Little-endian IEEE numbers, UTF-8; and what stands for missing, highest and lowest. */
-function writeMachine(bytes: Bytes): void {
+function writeMachine(bytes: ByteBuffer): void {
   for (const field of [7, 3, 4, 8, 1, 0, 0, -1, 1, 1, 2, 65_001]) bytes.int(field);
   for (const field of [7, 4, 8, 3]) bytes.int(field);
   for (const field of [systemMissing, Number.MAX_VALUE, lowest]) bytes.double(field);
@@ -135,7 +135,7 @@ function writeMachine(bytes: Bytes): void {
 
 const measures = { nominal: 1, ordinal: 2, scale: 3 };
 
-function writeDisplay(bytes: Bytes, segments: readonly Segment[]): void {
+function writeDisplay(bytes: ByteBuffer, segments: readonly Segment[]): void {
   for (const field of [7, 11, 4, segments.length * 3]) bytes.int(field);
   for (const { variable, width } of segments) {
     bytes.int(measures[variable.measure]);
@@ -144,7 +144,7 @@ function writeDisplay(bytes: Bytes, segments: readonly Segment[]): void {
   }
 }
 
-function writeExtension(bytes: Bytes, subtype: number, text: string): void {
+function writeExtension(bytes: ByteBuffer, subtype: number, text: string): void {
   const coded = Buffer.from(text);
   for (const field of [7, subtype, 1, coded.length]) bytes.int(field);
   bytes.bytes(coded);
@@ -157,7 +157,7 @@ function multipleResponseSets(segments: readonly Segment[]): string {
   return [...sets]
     .filter(([, members]) => members.length > 1)
     .map(([number, members]) => {
-      const label = fitting((members[0]?.variable.label ?? '').replace(/ \[[^\]]*\]$/, ''), 120);
+      const label = truncateToBytes((members[0]?.variable.label ?? '').replace(/ \[[^\]]*\]$/, ''), 120);
       return `$Q${number}=D1 1 ${Buffer.byteLength(label)} ${label} ${members.map(({ shortName }) => shortName.toLowerCase()).join(' ')}\n`;
     })
     .join('');

@@ -1,6 +1,6 @@
 import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
 import type { Writer } from '../writer.ts';
-import { createBytes } from './bytes.ts';
+import { createByteBuffer } from './byte-buffer.ts';
 import { compressionBias, encodeDictionary, segmentWidths, unitsOf } from './dictionary.ts';
 import { variablesOf, type Variable } from './variables.ts';
 
@@ -39,8 +39,8 @@ const blanks = Buffer.alloc(8, ' ');
 
 /** Cases compressed by bytecodes: eight codes, then the units of eight bytes that no code stands for. */
 function createCases(variables: readonly Variable[]) {
-  const done = createBytes(1 << 20);
-  const literals = createBytes(64);
+  const done = createByteBuffer(1 << 20);
+  const literals = createByteBuffer(64);
   let block: number[] = [];
   const code = (value: number) => {
     block.push(value);

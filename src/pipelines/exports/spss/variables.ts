@@ -1,6 +1,6 @@
 import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
-import type { FileColumn, Labels, Layout } from '../layout.ts';
-import { fitting } from './bytes.ts';
+import type { FileColumn, Labels, Layout } from '../columns.ts';
+import { truncateToBytes } from './byte-buffer.ts';
 
 /** Formats of variables by the number that the file has for them. */
 const formats = { text: 1, number: 5, date: 39, time: 21, moment: 22 } as const;
@@ -20,7 +20,7 @@ export interface Variable {
 }
 
 /** Texts are cut at this many bytes: no variable can be wider. */
-export const mostTextBytes = 32_767;
+export const maxTextBytes = 32_767;
 const gregorianMs = Date.UTC(1582, 9, 14);
 
 /** A variable a column. Choices become numbers with value labels, moments seconds since 1582-10-14, empty cells system-missing. */
@@ -29,21 +29,21 @@ export function variablesOf({ columns, labels, questions }: Layout): Variable[] 
   const counts = new Map<number, number>();
   return columns.map((column) => {
     const number = column.answer && numbers.get(column.answer.question.id);
-    if (number === undefined) return { ...kindOf(column, labels), name: column.heading, label: column.heading, set: undefined };
+    if (number === undefined) return { ...shapeOf(column, labels), name: column.heading, label: column.heading, set: undefined };
     const place = (counts.get(number) ?? 0) + 1;
     counts.set(number, place);
     const isAlone = column.answer?.column.key === '';
-    return { ...kindOf(column, labels), name: isAlone ? `Q${number}` : `Q${number}_${place}`, label: column.heading, set: column.answer?.column.cell.kind === 'flag' ? number : undefined };
+    return { ...shapeOf(column, labels), name: isAlone ? `Q${number}` : `Q${number}_${place}`, label: column.heading, set: column.answer?.column.cell.kind === 'flag' ? number : undefined };
   });
 }
 
-type Kind = Omit<Variable, 'name' | 'label' | 'set'>;
+type VariableShape = Omit<Variable, 'name' | 'label' | 'set'>;
 
 const numeric = { width: 0, values: [] };
 const plain = { kind: formats.number, width: 12, decimals: 2 };
 const whole = { kind: formats.number, width: 8, decimals: 0 };
 
-function kindOf({ type, read, answer, field }: FileColumn, labels: Labels): Kind {
+function shapeOf({ type, read, answer, field }: FileColumn, labels: Labels): VariableShape {
   const cell = answer?.column.cell;
   switch (cell?.kind) {
     case 'choice':
@@ -67,7 +67,7 @@ function kindOf({ type, read, answer, field }: FileColumn, labels: Labels): Kind
     case 'time':
       return { ...numeric, format: { kind: formats.time, width: 8, decimals: 0 }, measure: 'scale', read: (record) => clockSeconds(read(record)) };
     case 'text':
-      return { width: 1, values: [], format: { kind: formats.text, width: 1, decimals: 0 }, measure: 'nominal', read: (record) => fitting(String(read(record) ?? ''), mostTextBytes) };
+      return { width: 1, values: [], format: { kind: formats.text, width: 1, decimals: 0 }, measure: 'nominal', read: (record) => truncateToBytes(String(read(record) ?? ''), maxTextBytes) };
   }
 }
 

@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS {{storage_table}} {{on_cluster}}
     texts Array(String) CODEC(ZSTD(3)),
     {{code_columns}},
     INDEX response_id_bloom response_id TYPE bloom_filter(0.01) GRANULARITY 1,
-    -- A few rows a part: totals of a survey at once, and in which hours its rows lie in more than one part (see counting/contested.ts).
+    -- A few rows a part: totals of a survey at once, and in which hours its rows lie in more than one part (see counts/overlapping-parts.ts).
     PROJECTION hours
     (
         SELECT

@@ -1,5 +1,5 @@
 import { Session } from 'chdb';
-import { createLane, type LaneName } from './lanes.ts';
+import { createQueryQueue, type QueueName } from './query-queues.ts';
 import { literal } from './query-text.ts';
 
 export interface EngineOptions {
@@ -26,14 +26,14 @@ export interface QuerySession {
    * Every call of the session goes through here, one at a time: it holds a place of the lane for as long as the engine works. A
    * stream takes a turn for each piece, so a slow reader holds no place while it reads.
    */
-  turn<T>(call: () => Promise<T>): Promise<T>;
+  runInQueue<T>(call: () => Promise<T>): Promise<T>;
 }
 
 export interface Engine {
   /** Opens a session of its own for one query; nothing that it sets outlives it. */
-  use<T>(lane: LaneName, scope: QueryScope, work: (query: QuerySession) => Promise<T>): Promise<T>;
+  use<T>(lane: QueueName, scope: QueryScope, work: (query: QuerySession) => Promise<T>): Promise<T>;
   /** A value for a statement of the engine's own. */
-  ask(sql: string): Promise<string>;
+  selectValue(sql: string): Promise<string>;
   /** Cancels every running query and closes. */
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export const defaultDatabase = 'survey';
  * Each call into the engine holds a thread of libuv's pool (16, see clickhouse.ts), and so does a file access: the lanes leave some
  * free, most of all for cancelling.
  */
-const places = { read: 8, insert: 2, change: 2, kill: 1 };
+const queueSizes = { read: 8, insert: 2, change: 2, kill: 1 };
 
 /**
  * The ClickHouse engine, in this process. A session opens in a tenth of a millisecond, so every query gets its own, and settings,
@@ -55,12 +55,12 @@ const places = { read: 8, insert: 2, change: 2, kill: 1 };
 export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<Engine> {
   const root = new Session(dir, { connectionArgs: connectionArguments(memoryBytes) });
   await root.queryAsync(`CREATE DATABASE IF NOT EXISTS ${defaultDatabase} ENGINE = Atomic`);
-  const lanes = { read: createLane(places.read), insert: createLane(places.insert), change: createLane(places.change), kill: createLane(places.kill) };
+  const queues = { read: createQueryQueue(queueSizes.read), insert: createQueryQueue(queueSizes.insert), change: createQueryQueue(queueSizes.change), kill: createQueryQueue(queueSizes.kill) };
   const defaults = [['max_memory_usage', String(Math.floor(memoryBytes / 2))]] as const;
   const running = new Set<Promise<unknown>>();
   let queries = 0;
 
-  const ask = async (sql: string) => {
+  const selectValue = async (sql: string) => {
     const session = new Session(dir);
     try {
       return (await session.queryAsync(sql, { format: 'TSVRaw' })).text().trimEnd();
@@ -68,9 +68,9 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
       session.close();
     }
   };
-  const kill = (id: string) => ask(`KILL QUERY WHERE startsWith(Settings['log_comment'], ${literal(`${id} `)}) ASYNC`).catch(() => '');
+  const kill = (id: string) => selectValue(`KILL QUERY WHERE startsWith(Settings['log_comment'], ${literal(`${id} `)}) ASYNC`).catch(() => '');
 
-  const useSession = async <T>(lane: LaneName, scope: QueryScope, work: (query: QuerySession) => Promise<T>): Promise<T> => {
+  const useSession = async <T>(queue: QueueName, scope: QueryScope, work: (query: QuerySession) => Promise<T>): Promise<T> => {
     const id = `q${process.pid}-${++queries}`;
     const session = new Session(dir);
     let killing: Promise<unknown> | undefined;
@@ -82,9 +82,9 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
     };
     scope.signal.addEventListener('abort', cancel, { once: true });
     try {
-      const turn = <R>(call: () => Promise<R>) => lanes[lane].run(call, scope.signal);
-      await turn(() => prepare(session, id, { ...scope, settings: new Map([...defaults, ...scope.settings]) }));
-      return await work({ session, turn });
+      const runInQueue = <R>(call: () => Promise<R>) => queues[queue].run(call, scope.signal);
+      await runInQueue(() => prepare(session, id, { ...scope, settings: new Map([...defaults, ...scope.settings]) }));
+      return await work({ session, runInQueue });
     } finally {
       scope.signal.removeEventListener('abort', cancel);
       clearInterval(timer.handle);
@@ -94,16 +94,16 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
   };
 
   return {
-    ask,
-    use(lane, scope, work) {
-      const job = useSession(lane, scope, work);
-      const settled = job.then(() => {}, () => {});
-      running.add(settled);
-      void settled.then(() => running.delete(settled));
+    selectValue,
+    use(queue, scope, work) {
+      const job = useSession(queue, scope, work);
+      const ended = job.then(() => {}, () => {});
+      running.add(ended);
+      void ended.then(() => running.delete(ended));
       return job;
     },
     async close() {
-      await ask('KILL QUERY WHERE query NOT LIKE \'KILL%\' ASYNC').catch(() => '');
+      await selectValue('KILL QUERY WHERE query NOT LIKE \'KILL%\' ASYNC').catch(() => '');
       await Promise.allSettled(running);
       root.close();
     },

@@ -18,14 +18,14 @@ const unknownException = 1002;
 const prefix = /^Code: (\d+)\. DB::Exception: /;
 
 /** Whatever the engine's library threw, in ClickHouse's wording: one "Code: N." in front, the code's name at the end. */
-export async function toEngineError(error: unknown, engine: Pick<Engine, 'ask'>): Promise<EngineError> {
+export async function toEngineError(error: unknown, engine: Pick<Engine, 'selectValue'>): Promise<EngineError> {
   if (error instanceof EngineError) return error;
   const message = (error instanceof Error ? error.message : String(error)).trim();
   const code = Number(prefix.exec(message)?.[1] ?? unknownException);
   let plain = message;
   while (prefix.test(plain)) plain = plain.replace(prefix, '');
   if (/\([A-Z][A-Z0-9_]+\)$/.test(plain)) return new EngineError(code, `Code: ${code}. DB::Exception: ${plain}`);
-  const name = await engine.ask(`SELECT errorCodeToName(${code})`).catch(() => '');
+  const name = await engine.selectValue(`SELECT errorCodeToName(${code})`).catch(() => '');
   return engineError(code, name === '' ? 'UNKNOWN_EXCEPTION' : name, plain);
 }
 

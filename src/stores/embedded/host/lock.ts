@@ -1,7 +1,7 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { StartError } from '../start-error.ts';
+import { StartError } from '../../../platform/start-error.ts';
 import { identityOf } from './process-identity.ts';
 
 const owner = z.object({ pid: z.number(), identity: z.string() });
@@ -11,7 +11,7 @@ const owner = z.object({ pid: z.number(), identity: z.string() });
  * lock of a killed instance is recognised as stale even when its process number was given to another program since.
  * Throws a StartError while another live instance holds it.
  */
-export function takeLock(dataDir: string): { release(): void } {
+export function acquireLock(dataDir: string): { release(): void } {
   const file = join(dataDir, 'lock');
   const draft = `${file}.${process.pid}`;
   const mine = JSON.stringify({ pid: process.pid, identity: identityOf(process.pid) ?? '' });
@@ -28,10 +28,10 @@ export function takeLock(dataDir: string): { release(): void } {
   };
 }
 
-const attempts = 5;
+const maxAttempts = 5;
 
 function claim(draft: string, file: string, dataDir: string): void {
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
     if (tryLink(draft, file)) return;
     const held = read(file);
     if (held === undefined) continue;

@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { StartError } from '../start-error.ts';
+import { StartError } from '../../../platform/start-error.ts';
 import { identityOf } from './process-identity.ts';
 
 const record = z.object({ pid: z.number(), identity: z.string(), dir: z.string() });

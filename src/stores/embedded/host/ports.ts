@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { StartError } from '../start-error.ts';
+import { StartError } from '../../../platform/start-error.ts';
 
 /**
  * Below the usual range of outgoing ports on purpose: while a store restarts, its clients keep dialling its port, and a dial
@@ -10,7 +10,7 @@ import { StartError } from '../start-error.ts';
  */
 const lowestPort = 20_000;
 const highestPort = 32_000;
-const tries = 200;
+const maxPortAttempts = 200;
 
 export interface Ports {
   /**
@@ -20,7 +20,7 @@ export interface Ports {
   withPort<T>(dir: string, start: (port: number) => Promise<T>): Promise<T>;
 }
 
-const startTries = 3;
+const maxStartAttempts = 3;
 
 /** Hands out ports to the stores of one start; never the same one twice, though none of them listens yet. */
 export function createPorts(): Ports {
@@ -40,7 +40,7 @@ export function createPorts(): Ports {
         try {
           return await start(port);
         } catch (error) {
-          if (attempt === startTries || (await isFree(port))) throw error;
+          if (attempt === maxStartAttempts || (await isFree(port))) throw error;
         }
       }
     },
@@ -48,7 +48,7 @@ export function createPorts(): Ports {
 }
 
 async function newPort(isUsable: (port: number) => Promise<boolean>): Promise<number> {
-  for (let attempt = 0; attempt < tries; attempt++) {
+  for (let attempt = 0; attempt < maxPortAttempts; attempt++) {
     const port = randomInt(lowestPort, highestPort);
     if (await isUsable(port)) return port;
   }

@@ -13,7 +13,7 @@ export interface EngineRequest {
   database: string | undefined;
   defaultFormat: string | undefined;
   /** True: no byte of the reply before the query has ended, so that an error always has its status. */
-  isWaiting: boolean;
+  waitsForEnd: boolean;
   acceptsGzip: boolean;
   settings: Map<string, string>;
   parameters: Map<string, string>;
@@ -41,7 +41,7 @@ export async function readRequest(request: IncomingMessage, url: URL): Promise<E
     queryId: field('query_id'),
     database: field('database') ?? headerOf(request, 'x-clickhouse-database'),
     defaultFormat: field('default_format') ?? headerOf(request, 'x-clickhouse-format'),
-    isWaiting: field('wait_end_of_query') === '1',
+    waitsForEnd: field('wait_end_of_query') === '1',
     acceptsGzip: field('enable_http_compression') === '1' && (headerOf(request, 'accept-encoding') ?? '').includes('gzip'),
     ...settingsAndParameters(fields),
   };

@@ -9,7 +9,7 @@ import { engineError, statusOf, toEngineError, type EngineError } from '../excep
 import { mediaType } from '../formats.ts';
 import { readInsertHead, type InsertHead } from '../insert-head.ts';
 import { atomicInsertSettings, insertData } from '../insert.ts';
-import { laneOf } from '../lanes.ts';
+import { queueOf } from '../query-queues.ts';
 import { runQuery } from '../output.ts';
 import { isShutdown, readQuery } from '../query-text.ts';
 import { readRequest, wholeText, type EngineRequest } from './request.ts';
@@ -33,12 +33,12 @@ const timeouts = { requestTimeout: 0, headersTimeout: 60_000, keepAliveTimeout: 
  * connect, so nothing that is sent may end the process: whatever a request leads to is caught here.
  */
 export function createEngineServer(options: EngineServerOptions): Server {
-  const isAuthorised = authoriser(options.password);
-  const underWay = new WeakMap<Duplex, number>();
+  const isAuthorized = createAuthorizer(options.password);
+  const openReplies = new WeakMap<Duplex, number>();
   const receive = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
-    countReply(underWay, request.socket, response);
+    countReply(openReplies, request.socket, response);
     response.on('error', () => {}); // a client that left is told nothing
-    answer(options, { request, response, isAuthorised, awaitsContinue })
+    handleRequest(options, { request, response, isAuthorised: isAuthorized, awaitsContinue })
       .catch((error: unknown) => fail(options.engine, response, error))
       .catch(() => response.destroy());
   };
@@ -46,7 +46,7 @@ export function createEngineServer(options: EngineServerOptions): Server {
   server.on('request', (request: IncomingMessage, response: ServerResponse) => receive(request, response, false));
   // Without this Node would ask for every body by itself, also for that of a caller without the password.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => receive(request, response, true));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseHead(error, socket, (underWay.get(socket) ?? 0) > 0));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => rejectMalformedRequest(error, socket, (openReplies.get(socket) ?? 0) > 0));
   return server;
 }
 
@@ -60,7 +60,7 @@ function countReply(underWay: WeakMap<Duplex, number>, socket: Duplex, response:
 const headStatus = new Map([['HPE_HEADER_OVERFLOW', 431], ['ERR_HTTP_REQUEST_TIMEOUT', 408]]);
 
 /** What Node's parser takes for no request. In the middle of another reply nothing can be said about it. */
-function refuseHead(error: NodeJS.ErrnoException, socket: Duplex, isReplyUnderWay: boolean): void {
+function rejectMalformedRequest(error: NodeJS.ErrnoException, socket: Duplex, isReplyUnderWay: boolean): void {
   if (!socket.writable || isReplyUnderWay) return void socket.destroy();
   const status = headStatus.get(error.code ?? '') ?? 400;
   const text = `${engineError(badArguments, 'BAD_ARGUMENTS', 'The request is no HTTP request').message}\n`;
@@ -71,7 +71,7 @@ function refuseHead(error: NodeJS.ErrnoException, socket: Duplex, isReplyUnderWa
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
 }
 
-interface Received {
+interface ReceivedRequest {
   request: IncomingMessage;
   response: ServerResponse;
   isAuthorised(request: IncomingMessage, url: URL): boolean;
@@ -79,7 +79,7 @@ interface Received {
   awaitsContinue: boolean;
 }
 
-async function answer(options: EngineServerOptions, received: Received): Promise<void> {
+async function handleRequest(options: EngineServerOptions, received: ReceivedRequest): Promise<void> {
   const url = addressOf(received.request);
   if (url.pathname === '/ping') received.response.end('Ok.\n');
   else await serve(options, received, url);
@@ -98,7 +98,7 @@ const authenticationFailed = 516;
 /** Of what a client has sent, in an error. */
 const shownCharacters = 200;
 
-function authoriser(password: string): Received['isAuthorised'] {
+function createAuthorizer(password: string): ReceivedRequest['isAuthorised'] {
   const wanted = Buffer.from(password);
   const isRight = (given: string) => {
     const bytes = Buffer.from(given);
@@ -113,7 +113,7 @@ function authoriser(password: string): Received['isAuthorised'] {
   };
 }
 
-async function serve(options: EngineServerOptions, { request, response, isAuthorised, awaitsContinue }: Received, url: URL): Promise<void> {
+async function serve(options: EngineServerOptions, { request, response, isAuthorised, awaitsContinue }: ReceivedRequest, url: URL): Promise<void> {
   if (!isAuthorised(request, url))
     throw engineError(authenticationFailed, 'AUTHENTICATION_FAILED', 'default: Authentication failed: password is incorrect, or there is no user with such name.');
   if (url.pathname !== '/') throw engineError(60, 'UNKNOWN_TABLE', `There is no handle ${url.pathname.slice(0, shownCharacters)}`);
@@ -171,21 +171,21 @@ async function serveQuery(options: EngineServerOptions, asked: EngineRequest, { 
   if (hasSeveral) throw engineError(62, 'SYNTAX_ERROR', 'Syntax error (Multi-statements are not allowed)');
   if (isShutdown(sql)) throw engineError(497, 'ACCESS_DENIED', 'The service that has started this server stops it');
   const format = named ?? asked.defaultFormat ?? 'TabSeparated';
-  const lane = laneOf(verb, sql);
-  const isStreamable = lane === 'read' && (verb === 'SELECT' || verb === 'WITH');
+  const queue = queueOf(verb, sql);
+  const isStreamable = queue === 'read' && (verb === 'SELECT' || verb === 'WITH');
   const query = { sql, format, hasFormat: named !== undefined, isStreamable, isNested: isNested && !asked.settings.has('max_result_bytes'), spool: spoolFile(options) };
-  await options.engine.use(lane, scopeOf(asked, signal), async (use) => {
+  await options.engine.use(queue, scopeOf(asked, signal), async (use) => {
     const pieces = runQuery(use, query);
     const held: Uint8Array[] = [];
-    if (asked.isWaiting) for await (const piece of pieces) held.push(piece);
+    if (asked.waitsForEnd) for await (const piece of pieces) held.push(piece);
     // The first piece comes before the head: until then an error can still have its own status.
     const first = await pieces.next();
     setHead(response, asked, format, startedAt);
-    await send(response, asked, signal, joined(held, first, pieces), options.engine);
+    await send(response, asked, signal, concatenate(held, first, pieces), options.engine);
   });
 }
 
-async function* joined(held: Uint8Array[], first: IteratorResult<Uint8Array>, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* concatenate(held: Uint8Array[], first: IteratorResult<Uint8Array>, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield* held;
   if (first.done !== true) yield first.value;
   yield* rest;
@@ -201,7 +201,7 @@ async function send(response: ServerResponse, asked: EngineRequest, signal: Abor
     }
   } catch (error) {
     if (signal.aborted) return;
-    await cutOff(response, sink, exceptionMark(tagOf(response), await toEngineError(error, engine)));
+    await abortReply(response, sink, exceptionMark(tagOf(response), await toEngineError(error, engine)));
     return;
   }
   if (sink !== response) {
@@ -212,7 +212,7 @@ async function send(response: ServerResponse, asked: EngineRequest, signal: Abor
 }
 
 /** The reply must not look complete: after the mark the connection closes without the end of the body. */
-async function cutOff(response: ServerResponse, sink: Writable, mark: string): Promise<void> {
+async function abortReply(response: ServerResponse, sink: Writable, mark: string): Promise<void> {
   if (sink === response) await new Promise((resolve) => response.write(mark, resolve));
   else {
     sink.end(mark);
@@ -259,8 +259,8 @@ async function fail(engine: Engine, response: ServerResponse, thrown: unknown): 
   response.end(`${error.message}\n`);
 }
 
-let spooled = 0;
+let spoolFileCount = 0;
 
 function spoolFile({ spoolDir }: EngineServerOptions): string {
-  return join(spoolDir, `${process.pid}-${++spooled}`);
+  return join(spoolDir, `${process.pid}-${++spoolFileCount}`);
 }

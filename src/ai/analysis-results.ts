@@ -1,0 +1,64 @@
+import type { AiStore } from '../stores/postgres/ai/jobs.ts';
+import { sentiments, type Sentiment } from '../domain/analytics/sentiment.ts';
+import type { AnalysisType, StoredSummary } from './tasks/analyse-answers.ts';
+
+type SentimentCounts = Record<Sentiment, number>;
+
+export interface ResultQuery {
+  surveyId: string;
+  topic: string;
+  type: AnalysisType;
+  page: number;
+  limit: number;
+}
+
+export interface Result {
+  data: unknown;
+  /** Of what is paged. */
+  total: number;
+}
+
+const maxThemes = 200;
+
+/** Puts a result together from what is stored of each answer, so that every count can be reproduced. */
+export async function readResult(store: Pick<AiStore, 'sentiments' | 'sentimentPage' | 'themes' | 'lastResult'>, { type, page, limit, ...scope }: ResultQuery): Promise<Result> {
+  if (type === 'themes') {
+    const themes = await readThemes(store, scope, maxThemes);
+    return { data: { themes }, total: themes.length };
+  }
+  if (type === 'summary') return { data: ((await store.lastResult(scope)) as StoredSummary).conclusion, total: 1 };
+  const [counts, perResponse] = await Promise.all([store.sentiments(scope), store.sentimentPage(scope, page, limit)]);
+  const questionIds = [...new Set(counts.flatMap(({ questionId }) => questionId ?? []))];
+  const of = (questionId: string | null): SentimentCounts => {
+    const own = counts.filter((row) => row.questionId === questionId);
+    const count = (sentiment: Sentiment) => own.find((row) => row.sentiment === sentiment)?.count ?? 0;
+    return { positive: count('positive'), negative: count('negative'), neutral: count('neutral'), mixed: count('mixed') };
+  };
+  const all = of(null);
+  const unjudged = counts.find((row) => row.questionId === null && row.sentiment === null)?.count;
+  return {
+    data: { sentiment: all, ...(unjudged !== undefined && { unjudged }), perQuestion: questionIds.map((questionId) => ({ questionId, sentiment: of(questionId) })), perResponse },
+    total: sentiments.reduce((sum, sentiment) => sum + all[sentiment], 0),
+  };
+}
+
+export interface Theme {
+  name: string;
+  /** How many responses speak of it. */
+  count: number;
+  sentiment: Sentiment;
+  /** The first 20 of them. */
+  responseIds: string[];
+}
+
+/** Most frequent first. */
+export async function readThemes(store: Pick<AiStore, 'themes'>, scope: Pick<ResultQuery, 'surveyId' | 'topic'>, atMost: number): Promise<Theme[]> {
+  const themes = await store.themes(scope, atMost);
+  return themes.map(({ name, count, responseIds, ...counts }) => ({ name, count, sentiment: prevailing(counts), responseIds }));
+}
+
+/** The sentiment of most; mixed where praise and complaint are even. */
+function prevailing(counts: SentimentCounts): Sentiment {
+  if (counts.positive > 0 && counts.positive === counts.negative) return 'mixed';
+  return sentiments.reduce((best, sentiment) => (counts[sentiment] > counts[best] ? sentiment : best), 'positive');
+}

@@ -1,0 +1,122 @@
+import OpenAI, { AzureOpenAI } from 'openai';
+import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
+import type { CompletionUsage } from 'openai/resources/completions';
+import type { ProviderName } from '../../settings.ts';
+import type { DeferredRequestInit } from './bounded-fetch.ts';
+import { callFailure } from './provider-errors.ts';
+import { effortOf } from './models.ts';
+import { countOf, RefusedReply, type Completion, type CompletionRequest, type Provider, type Tokens } from './provider.ts';
+import { readEvents, streamHeaders, withStreamTimeout } from './streamed-reply.ts';
+
+const geminiBaseUrl = 'https://generativelanguage.googleapis.com/v1beta/openai/';
+/** The dated interface that first took JSON schemas for good. */
+const azureApiVersion = '2024-10-21';
+
+export interface ProviderOptions {
+  apiKey: string;
+  baseUrl?: string | undefined;
+  models: Provider['models'];
+  /** For one call, from when it leaves; the request's signal may end it earlier. The fetch sees to it. */
+  timeoutMs: number;
+  /** Waits for the leave that it is given before it sends anything. */
+  fetch: typeof fetch;
+}
+
+/** The SDKs' own limit counts from when a call is made ready, which may be long before it leaves. Providers are told the one that holds. */
+export const withoutSdkTimeout = (timeoutMs: number) => ({ timeout: 2 ** 31 - 1, defaultHeaders: { 'X-Stainless-Timeout': String(Math.trunc(timeoutMs / 1000)) } });
+
+/** Provider A. */
+export function createOpenAi({ apiKey, baseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
+  const client = new OpenAI({ apiKey, baseURL: baseUrl ?? null, organization: null, project: null, maxRetries: 0, ...withoutSdkTimeout(timeoutMs), logLevel: 'off', fetch });
+  return chatProvider('openai', client, { models, timeoutMs });
+}
+
+/** Provider C, through its OpenAI-compatible interface. */
+export function createGemini({ apiKey, baseUrl = geminiBaseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
+  const client = new OpenAI({ apiKey, baseURL: baseUrl, organization: null, project: null, maxRetries: 0, ...withoutSdkTimeout(timeoutMs), logLevel: 'off', fetch: unwrapErrorList(fetch) });
+  return chatProvider('gemini', client, { models, timeoutMs });
+}
+
+/** Provider D: the deployment decides the model, so both tiers are the deployment unless models are named. */
+export function createAzure({ apiKey, endpoint, deployment, models, timeoutMs, fetch }: Omit<ProviderOptions, 'baseUrl'> & { endpoint: string; deployment: string }): Provider {
+  const client = new AzureOpenAI({ apiKey, baseURL: null, endpoint, deployment, apiVersion: azureApiVersion, maxRetries: 0, ...withoutSdkTimeout(timeoutMs), logLevel: 'off', fetch });
+  return chatProvider('azure', client, { models, timeoutMs });
+}
+
+/** This provider puts its errors into a list of one, where the SDK does not find what they say. */
+function unwrapErrorList(fetch: ProviderOptions['fetch']): ProviderOptions['fetch'] {
+  return async (input, init) => {
+    const reply = await fetch(input, init);
+    if (reply.ok) return reply;
+    const text = await reply.text();
+    const { status, headers } = reply;
+    return new Response((/^\s*\[(.*)\]\s*$/s.exec(text)?.[1] ?? text) || null, { status, headers });
+  };
+}
+
+function chatProvider(name: ProviderName, client: OpenAI, { models, timeoutMs }: Pick<ProviderOptions, 'models' | 'timeoutMs'>): Provider {
+  return {
+    name,
+    models,
+    async complete(request) {
+      if (request.wrote) await request.begin?.();
+      const bounded = withStreamTimeout(request, timeoutMs);
+      const params = paramsOf(name, bounded);
+      try {
+        return await (bounded.wrote ? completeStreamed(client, params, { signal: bounded.signal, wrote: bounded.wrote }) : complete(client, params, bounded));
+      } catch (error) {
+        throw callFailure(error, bounded.signal);
+      }
+    },
+  };
+}
+
+function paramsOf(name: ProviderName, { model, system, turns, schemaName, schema, maxOutputTokens }: CompletionRequest): ChatCompletionCreateParamsNonStreaming {
+  const effort = effortOf(model);
+  return {
+    model,
+    messages: [{ role: 'system', content: system }, ...turns.map(({ role, text }) => ({ role, content: text }))],
+    response_format: { type: 'json_schema', json_schema: { name: schemaName, schema: { ...schema }, strict: true } },
+    ...(name === 'gemini' ? { max_tokens: maxOutputTokens } : { max_completion_tokens: maxOutputTokens }),
+    // The dated interface of Azure does not take it.
+    ...(name !== 'azure' && effort && { reasoning_effort: effort }),
+  };
+}
+
+async function complete(client: OpenAI, params: ChatCompletionCreateParamsNonStreaming, { signal, begin }: CompletionRequest): Promise<Completion> {
+  const fetchOptions: DeferredRequestInit = { begin };
+  const reply = await client.chat.completions.create(params, { signal, fetchOptions });
+  const choice = reply.choices?.[0];
+  const tokens = tokensOf(reply.usage);
+  if (choice?.finish_reason === 'content_filter' || choice?.message?.refusal) throw new RefusedReply(tokens);
+  const content: unknown = choice?.message?.content;
+  return { text: typeof content === 'string' ? content : '', ...tokens };
+}
+
+/** The same, told as it is written. */
+async function completeStreamed(client: OpenAI, params: ChatCompletionCreateParamsNonStreaming, { signal, wrote }: { signal: AbortSignal; wrote: (piece: string) => void }): Promise<Completion> {
+  const chunks = await client.chat.completions.create({ ...params, stream: true, stream_options: { include_usage: true } }, { signal, headers: streamHeaders });
+  let [text, isRefused] = ['', false];
+  let usage: CompletionUsage | null | undefined;
+  await readEvents(chunks, signal, (chunk) => {
+    const choice = chunk.choices?.[0];
+    // One provider counts in each, the others in one that follows the reply.
+    usage = chunk.usage ?? usage;
+    isRefused ||= choice?.finish_reason === 'content_filter' || Boolean(choice?.delta?.refusal);
+    const piece: unknown = choice?.delta?.content;
+    if (typeof piece === 'string' && piece !== '') {
+      text += piece;
+      wrote(piece);
+    }
+    return typeof choice?.finish_reason === 'string';
+  });
+  const tokens = tokensOf(usage);
+  if (isRefused) throw new RefusedReply(tokens);
+  return { text, ...tokens };
+}
+
+/** Gemini counts its thoughts in the total alone. */
+function tokensOf(usage: CompletionUsage | null | undefined): Tokens {
+  const inputTokens = countOf(usage?.prompt_tokens);
+  return { inputTokens, outputTokens: Math.max(countOf(usage?.completion_tokens), countOf(usage?.total_tokens) - inputTokens) };
+}

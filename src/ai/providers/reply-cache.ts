@@ -1,0 +1,20 @@
+import type { Redis } from 'ioredis';
+import type { Log } from '../../log.ts';
+import type { ReplyCache } from './provider.ts';
+
+export interface ReplyCacheDeps {
+  redis: Pick<Redis, 'get' | 'set'>;
+  ttlSeconds: number;
+  log: Log;
+}
+
+/** Replies kept for all processes. Without Redis everything is asked anew. */
+export function createReplyCache({ redis, ttlSeconds, log }: ReplyCacheDeps): ReplyCache {
+  const name = (key: string) => `ai:reply:${key}`;
+  return {
+    get: async (key) => (await redis.get(name(key)).catch(() => null)) ?? undefined,
+    async set(key, text) {
+      await redis.set(name(key), text, 'EX', ttlSeconds).catch((error: unknown) => log.debug({ err: error }, 'caching a provider reply failed'));
+    },
+  };
+}

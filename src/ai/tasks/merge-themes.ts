@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { mergeThemesPrompt, mergeThemesVersion } from './prompts/merge-themes.ts';
+import { parseReply } from './parse-reply.ts';
+import type { Task } from './ask.ts';
+
+export interface ThemeNames {
+  /** Names that stay as they are, the most frequent first. */
+  settled: readonly string[];
+  /** Names that may be counted under another, the most frequent first. */
+  fresh: readonly string[];
+}
+
+export interface NameMerge {
+  name: string;
+  into: string;
+}
+
+const schema = z.strictObject({ same: z.array(z.strictObject({ n: z.number().int(), as: z.number().int() })) });
+const readSame = z.object({ same: z.array(z.object({ n: z.number().int(), as: z.number().int() })).max(1000) });
+const tokensPerName = 15;
+
+/** Asks which names mean the same theme. Every name that is not in the reply stays itself; no name is made up, no settled one moved. */
+export function mergeThemesTask({ settled, fresh }: ThemeNames): Task<NameMerge[]> {
+  const names = [...settled, ...fresh];
+  return {
+    name: 'merge-themes', version: mergeThemesVersion, tier: 'high', system: mergeThemesPrompt, data: { themes: names.map((name, index) => ({ n: index + 1, name })) },
+    schema, maxOutputTokens: 500 + fresh.length * tokensPerName,
+    read(reply) {
+      const read = parseReply(readSame, reply);
+      if ('wrong' in read) return read;
+      const unknown = [...new Set(read.value.same.flatMap(({ n, as }) => [n, as]))].filter((number) => names[number - 1] === undefined);
+      if (unknown.length > 0) return { wrong: unknown.map((number) => `there is no theme ${number}`) };
+      return { value: mergesOf(read.value.same, names, settled.length) };
+    },
+  };
+}
+
+/** Pairs join names to groups, each of which keeps the name with the lowest number; groups of two settled names stay two. */
+function mergesOf(pairs: readonly { n: number; as: number }[], names: readonly string[], settledCount: number): NameMerge[] {
+  const head = names.map((_, index) => index);
+  const headOf = (index: number): number => {
+    const next = head[index] ?? index;
+    return next === index ? index : headOf(next);
+  };
+  for (const { n, as } of pairs) {
+    const [kept = 0, moved = 0] = [headOf(n - 1), headOf(as - 1)].sort((one, other) => one - other);
+    if (moved >= settledCount) head[moved] = kept;
+  }
+  return names.flatMap((name, index) => {
+    const into = names[headOf(index)];
+    return into === undefined || headOf(index) === index ? [] : [{ name, into }];
+  });
+}

@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import type { TypeStatistic } from '../../domain/questions/contract.ts';
+import { innerNames, inRanges, inReadingOrder, outerNames } from '../../domain/questions/reading-order.ts';
+import { registry } from '../../domain/questions/registry.ts';
+import { visibleOptions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
+import type { Summary } from './analyse-answers.ts';
+import { reportPrompt, reportVersion } from './prompts/report.ts';
+import type { Theme } from '../analysis-results.ts';
+import { parseReply, type ParsedReply } from './parse-reply.ts';
+import type { Task } from './ask.ts';
+
+export interface ReportSection {
+  heading: string;
+  text: string;
+  questionIds: string[];
+}
+
+export interface Report {
+  title: string;
+  sections: ReportSection[];
+  recommendations?: string[];
+}
+
+/** A question with its counts, as the analytics give them. */
+export interface QuestionAnalytics extends TypeStatistic {
+  questionId: string;
+  responseCount: number;
+  skippedCount: number;
+}
+
+/** What a report is made of. */
+export interface ReportBasis {
+  survey: SurveyWithQuestions;
+  head: { totalResponses: number; completeResponses: number; completionRate: number; averageDuration: number };
+  figures: readonly QuestionAnalytics[];
+  themes: readonly Pick<Theme, 'name' | 'count' | 'sentiment'>[];
+  summary: Summary | undefined;
+}
+
+/** What is stored of a report. */
+export interface ReportContent extends Pick<ReportBasis, 'head'> {
+  report: Report;
+  figures: readonly QuestionAnalytics[];
+}
+
+/** A report as it is drawn on paper. */
+export interface ReportDocument extends Pick<ReportBasis, 'survey' | 'head' | 'figures'> {
+  report: Report;
+  createdAt: Date;
+}
+
+/** Draws a report as a PDF file. */
+export type DrawReport = (document: ReportDocument) => Promise<Uint8Array>;
+
+const keysShown = 40;
+const line = z.string().trim().min(1).max(2000);
+
+/** Asks for a report. What single respondents wrote is not sent: of open answers only what an analysis made of them. */
+export function reportTask(basis: ReportBasis, { hasRecommendations }: { hasRecommendations: boolean }): Task<Report> {
+  const { survey, head, themes, summary } = basis;
+  const questions = survey.questions.filter(({ isHidden }) => !isHidden);
+  const section = z.strictObject({ heading: z.string(), text: z.string(), questions: z.array(z.number().int()) });
+  return {
+    name: 'report', version: reportVersion, tier: 'high', system: reportPrompt({ hasRecommendations }),
+    data: {
+      language: survey.language, survey: { title: survey.title, description: survey.description, ...head },
+      questions: questions.map((question, index) => ({ n: index + 1, ...describe(question, basis.figures.find(({ questionId }) => questionId === question.id)) })),
+      themes: themes.map(({ name, count, sentiment }) => ({ name, count, sentiment })), summary: summary?.summary ?? null,
+    },
+    schema: z.strictObject({ title: z.string(), sections: z.array(section), ...(hasRecommendations && { recommendations: z.array(z.string()) }) }),
+    read: (reply) => readReport(reply, { questions, hasRecommendations }),
+    maxOutputTokens: 8000,
+  };
+}
+
+/** Counts by the wording of what was counted. Numbers, dates and words of open questions stay here: they may tell who answered. */
+function describe(question: Question, figures: QuestionAnalytics | undefined) {
+  const { type, text } = question;
+  if (!figures) return { type, text };
+  const { responseCount, skippedCount, averageValue, medianValue, nps, distribution } = figures;
+  const isClosed = visibleOptions(question).length > 0 || typeof registry[type].dimension(question) !== 'string';
+  return {
+    type, text, answered: responseCount, skipped: skippedCount, ...((isClosed || isSafeToSend(figures)) && typeof averageValue === 'number' && { average: averageValue, median: medianValue }), ...(nps && { nps }),
+    ...(isClosed && { counts: countsOf(question, distribution) }),
+  };
+}
+
+/** A list, because an object would not keep the author's order; below a row, or an item of a ranking, a list of its own. */
+function countsOf(question: Question, distribution: QuestionAnalytics['distribution']) {
+  const [outer, inner] = [outerNames(question), innerNames(question)];
+  const wordingOf = (named: readonly { value: string; text: string }[], key: string) => named.find(({ value }) => value === key)?.text ?? key;
+  return inRanges(outer, inReadingOrder(outer, distribution), keysShown).slice(0, keysShown).map(([key, count]) => ({
+    answer: wordingOf(outer, key),
+    count: typeof count === 'number' ? count : inReadingOrder(inner, count).map(([below, times]) => ({ answer: wordingOf(inner, below), count: times })),
+  }));
+}
+
+const minNumbers = 5;
+const identifyingFrom = 1_000_000;
+
+/** The median of free numbers is one that somebody gave: of few it may tell who, and one of seven digits can be a telephone number. */
+function isSafeToSend({ responseCount, averageValue, medianValue }: QuestionAnalytics): boolean {
+  return responseCount >= minNumbers && [averageValue, medianValue].every((value) => Math.abs(value ?? 0) < identifyingFrom);
+}
+
+function readReport(reply: unknown, { questions, hasRecommendations }: { questions: readonly Question[]; hasRecommendations: boolean }): ParsedReply<Report> {
+  const read = parseReply(z.object({
+    title: z.string().trim().min(1).max(300),
+    sections: z.array(z.object({ heading: z.string().trim().min(1).max(300), text: z.string().trim().min(1).max(10_000), questions: z.array(z.number()).default([]) })).min(1).max(20),
+    recommendations: hasRecommendations ? z.array(line).min(1).max(20) : z.unknown(),
+  }), reply);
+  if ('wrong' in read) return read;
+  const wrong = read.value.sections.flatMap((section, index) => section.questions.filter((n) => !questions[n - 1]).map((n) => `sections.${index}.questions: there is no question ${n}`));
+  if (wrong.length > 0) return { wrong };
+  const sections = read.value.sections.map(({ heading, text, questions: numbers }) => ({ heading, text, questionIds: [...new Set(numbers)].flatMap((n) => questions[n - 1]?.id ?? []) }));
+  const recommendations = hasRecommendations ? z.array(line).parse(read.value.recommendations) : undefined;
+  return { value: { title: read.value.title, sections, ...(recommendations && { recommendations }) } };
+}

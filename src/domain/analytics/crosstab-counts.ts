@@ -1,0 +1,57 @@
+/** Sum of weights and of their squares. */
+export interface WeightSums {
+  weight: number;
+  squares: number;
+}
+
+/**
+ * Counts of responses that fall into at least one category of either dimension, by their codes. Empty cells are left out. A response
+ * with several answers stands in several cells, but once in each total.
+ */
+export interface CrosstabCounts {
+  cells: readonly { row: number; column: number; count: number }[];
+  rowTotals: ReadonlyMap<number, number>;
+  columnTotals: ReadonlyMap<number, number>;
+  total: number;
+  /** Codes that anybody in the whole survey chose, of variables from which something was taken out. */
+  chosenInSurvey?: { rows?: ReadonlySet<number>; columns?: ReadonlySet<number> };
+  /** Only where a weight was asked for; `unweightable` responses are in none of the counts. */
+  weighted?: {
+    cells: readonly ({ row: number; column: number } & WeightSums)[];
+    rowTotals: ReadonlyMap<number, WeightSums>;
+    columnTotals: ReadonlyMap<number, WeightSums>;
+    total: WeightSums;
+    unweightable: number;
+  };
+}
+
+/** A figure of a table: respondents, what they weigh together, and the number of equally weighing respondents who would say as much. */
+export interface Sum {
+  count: number;
+  weight: number;
+  effectiveBase: number;
+}
+
+const nothing: Sum = { count: 0, weight: 0, effectiveBase: 0 };
+
+/** The figures of a table by codes. Without weights every response weighs one. */
+export function sumsOf({ cells, rowTotals, columnTotals, total, weighted }: CrosstabCounts) {
+  const countByCell = new Map(cells.map(({ row, column, count }) => [placeOf(row, column), count]));
+  const weighedCells = weighted && new Map(weighted.cells.map((cell) => [placeOf(cell.row, cell.column), cell]));
+  return {
+    cell: (row: number, column: number): Sum => sumOf(countByCell.get(placeOf(row, column)), weighted && { weighed: weighedCells?.get(placeOf(row, column)) }),
+    row: (code: number): Sum => sumOf(rowTotals.get(code), weighted && { weighed: weighted.rowTotals.get(code) }),
+    column: (code: number): Sum => sumOf(columnTotals.get(code), weighted && { weighed: weighted.columnTotals.get(code) }),
+    total: sumOf(total, weighted && { weighed: weighted.total }),
+  };
+}
+
+const placeOf = (row: number, column: number): string => `${row} ${column}`;
+
+/** The effective base is (Σw)² / Σw² (L. Kish, Survey Sampling, 1965, §11.7). */
+function sumOf(count: number | undefined, given: { weighed: WeightSums | undefined } | undefined): Sum {
+  if (count === undefined || count === 0) return nothing;
+  if (!given) return { count, weight: count, effectiveBase: count };
+  const { weight, squares } = given.weighed ?? { weight: 0, squares: 0 };
+  return { count, weight, effectiveBase: squares > 0 ? weight ** 2 / squares : 0 };
+}

@@ -1,0 +1,93 @@
+import { chiSquareTail } from './chi-square.ts';
+
+export const corrections = ['bonferroni', 'fdr'] as const;
+export type Correction = (typeof corrections)[number];
+
+export interface Comparison {
+  /** Of confidence, 0.95 for p < 0.05. */
+  level: number;
+  /** For many comparisons at once; a family is all pairs of columns of one row that can be tested. */
+  correction?: Correction | undefined;
+}
+
+/** A column of a table: the respondents it rests on, and the share of them (0–1) in every row. */
+export interface ComparedColumn {
+  value: string;
+  base: number;
+  shares: readonly number[];
+}
+
+/** How many tests a table of so many rows and columns takes. */
+export const comparisonsIn = (rows: number, columns: number): number => (rows * columns * (columns - 1)) / 2;
+
+/**
+ * For every row and column the values of the columns whose share in the row is significantly smaller. The test is the two-sided one of
+ * two proportions with a pooled variance: z = (p₁ − p₂) / √(p (1 − p) (1/n₁ + 1/n₂)), p = (n₁p₁ + n₂p₂) / (n₁ + n₂) (J. L. Fleiss,
+ * Statistical Methods for Rates and Proportions, 2nd ed. 1981, §2; z² is Pearson's chi-square of the two columns). Columns without a base, and
+ * pairs with nobody or everybody in the row, have no test. Corrections are Bonferroni's (p times the tests of the row) and that of
+ * Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995), as in R's `pairwise.prop.test(correct = FALSE)`. Columns are taken for
+ * separate people: where they share respondents the variance is rather overstated, so what is named is significant all the more.
+ */
+export function compareColumns(columns: readonly ComparedColumn[], rowCount: number, comparison: Comparison): string[][][] {
+  const criticalOf = createCriticalValues();
+  return Array.from({ length: rowCount }, (_, row) => {
+    const pairs = pairsOf(columns, row);
+    const least = criticalSquare(pairs, comparison, criticalOf);
+    const over = columns.map((): number[] => []);
+    for (const { greater, smaller, square } of pairs) if (square >= least) over[greater]?.push(smaller);
+    return over.map((smaller) => smaller.sort((one, other) => one - other).map((column) => columns[column]?.value ?? ''));
+  });
+}
+
+/** Two columns, by their places, whose shares were compared; `square` is z². */
+interface Pair {
+  greater: number;
+  smaller: number;
+  square: number;
+}
+
+function pairsOf(columns: readonly ComparedColumn[], row: number): Pair[] {
+  const known = columns.map(({ base, shares }, column) => ({ column, base, share: shares[row] ?? 0 })).filter(({ base }) => base > 0);
+  const pairs: Pair[] = [];
+  for (const [place, one] of known.entries())
+    for (let next = place + 1; next < known.length; next += 1) {
+      const other = known[next];
+      if (!other) continue;
+      const pooled = (one.base * one.share + other.base * other.share) / (one.base + other.base);
+      const variance = pooled * (1 - pooled) * (1 / one.base + 1 / other.base);
+      if (!(variance > 0)) continue;
+      const [greater, smaller] = one.share >= other.share ? [one, other] : [other, one];
+      pairs.push({ greater: greater.column, smaller: smaller.column, square: (greater.share - smaller.share) ** 2 / variance });
+    }
+  return pairs;
+}
+
+/** The smallest z² that is significant among these. */
+function criticalSquare(pairs: readonly Pair[], { level, correction }: Comparison, criticalOf: (p: number) => number): number {
+  const p = 1 - level;
+  if (correction === undefined || pairs.length === 0) return criticalOf(p);
+  if (correction === 'bonferroni') return criticalOf(p / pairs.length);
+  const plain = criticalOf(p);
+  // Adjusted p-values are never below the plain ones, so the others need not be looked at.
+  const squares = pairs.map(({ square }) => square).filter((square) => square >= plain).sort((one, other) => other - one);
+  const last = squares.findLastIndex((square, index) => (chiSquareTail(square, 1) * pairs.length) / (index + 1) < p);
+  return squares[last] ?? Number.POSITIVE_INFINITY;
+}
+
+/** z² from which on its p-value is below `p`, by halving; each is looked for once. */
+function createCriticalValues(): (p: number) => number {
+  const found = new Map<number, number>();
+  return (p) => {
+    const known = found.get(p);
+    if (known !== undefined) return known;
+    let [low, high] = [0, 1];
+    while (chiSquareTail(high, 1) >= p) high *= 2;
+    for (let step = 0; step < 100; step += 1) {
+      const middle = (low + high) / 2;
+      if (chiSquareTail(middle, 1) < p) high = middle;
+      else low = middle;
+    }
+    found.set(p, high);
+    return high;
+  };
+}

@@ -1,0 +1,231 @@
+import type { ValidationIssue } from '../../errors.ts';
+import type { AnswerRow, GivenAnswer, KnownUpload, PlacedAnswer, QuestionType, ReadContext } from '../questions/contract.ts';
+import { registry } from '../questions/registry.ts';
+import type { Question, SlotCounts, SurveyWithQuestions } from '../survey.ts';
+
+export interface CompiledQuestion {
+  question: Question;
+  type: QuestionType;
+  codes: readonly number[];
+  numbers: readonly number[];
+  texts: readonly number[];
+  /** Which of the visible questions it is, from 0; −1: hidden. */
+  place: number;
+}
+
+/** A survey made ready for checking many submissions. */
+export interface CompiledSurvey {
+  survey: SurveyWithQuestions;
+  /** Visible questions by id. */
+  byId: ReadonlyMap<string, CompiledQuestion>;
+  /** Visible questions in order. */
+  visible: readonly CompiledQuestion[];
+  required: readonly CompiledQuestion[];
+  /** All questions, hidden ones too, in order. */
+  all: readonly CompiledQuestion[];
+  /** A row without answers. */
+  emptyRow: AnswerRow;
+  /** Ids of uploads that a submission's answers name; empty for surveys without such questions. */
+  uploadIdsIn(answers: unknown): string[];
+}
+
+export interface CheckOptions {
+  /** A partial submission may leave required questions out. */
+  isComplete: boolean;
+  uploads: ReadonlyMap<string, KnownUpload>;
+  /** What the response held before: questions answered now are replaced, the others stay. */
+  previous?: AnswerRow | undefined;
+}
+
+export type CheckedAnswers = { ok: true; row: AnswerRow } | { ok: false; issues: ValidationIssue[] };
+
+const maxAnswers = 5000;
+const maxIssues = 50;
+const answerKeys = new Set(['questionId', 'textValue', 'numberValue', 'optionId', 'rowId', 'rank']);
+
+export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
+  let visibleCount = 0;
+  const all = survey.questions.map((question): CompiledQuestion => ({
+    question,
+    type: registry[question.type],
+    codes: Object.values(question.slots.codes),
+    numbers: Object.values(question.slots.numbers),
+    texts: Object.values(question.slots.texts),
+    place: question.isHidden ? -1 : visibleCount++,
+  }));
+  const visible = all.filter(({ question }) => !question.isHidden);
+  const uploads = new Set(visible.filter(({ type }) => type.namesUploads).map(({ question }) => question.id));
+  return {
+    survey, all, visible, emptyRow: emptyRow(survey.slotCounts),
+    byId: new Map(visible.map((item) => [item.question.id, item])),
+    required: visible.filter(({ question }) => question.isRequired),
+    uploadIdsIn: (answers) => (uploads.size === 0 || !Array.isArray(answers) ? [] : uploadIds(answers, uploads)),
+  };
+}
+
+function uploadIds(answers: readonly unknown[], questions: ReadonlySet<string>): string[] {
+  const found = answers.flatMap((answer) => {
+    if (typeof answer !== 'object' || answer === null || !('questionId' in answer) || !('textValue' in answer)) return [];
+    const { questionId, textValue } = answer;
+    return typeof questionId === 'string' && questions.has(questionId) && typeof textValue === 'string' ? [textValue] : [];
+  });
+  return [...new Set(found)].slice(0, 500);
+}
+
+/**
+ * Checks a submission's answers and encodes them; every problem is reported with its path (`answers.3.numberValue`). A required question
+ * that is not answered has no place among the answers: its path ends in its id. Written by hand because it runs for every response.
+ */
+export function checkAnswers(compiled: CompiledSurvey, given: unknown, { isComplete, uploads, previous }: CheckOptions): CheckedAnswers {
+  const issues: ValidationIssue[] = [];
+  const { answered, answers, misshaped } = groupAnswers(compiled, given, issues);
+  const row = initialRow(compiled, previous);
+  const context: ReadContext = {
+    uploads,
+    report: (index, field, message) => void (issues.length < maxIssues && issues.push({ path: field === '' ? `answers.${index}` : `answers.${index}.${field}`, message })),
+  };
+  let reported = misshaped;
+  for (const item of answered) {
+    const before = issues.length;
+    if (previous) clear(row, item);
+    item.type.read(item.question, answers[item.place] ?? [], row, context);
+    if (issues.length > before) (reported ??= new Set()).add(item);
+  }
+  // Past the limit of findings the rest has not been looked at, so nothing can be said to be missing.
+  if (isComplete && issues.length < maxIssues && Array.isArray(given))
+    for (const item of compiled.required) {
+      const message = reported?.has(item) ? undefined : missingMessage(item, row, answers[item.place] !== undefined);
+      if (message !== undefined) issues.push({ path: `answers.${answers[item.place]?.[0]?.index ?? item.question.id}`, message });
+    }
+  return issues.length > 0 ? { ok: false, issues } : { ok: true, row };
+}
+
+interface GroupedAnswers {
+  /** The questions in the order of their first answers. */
+  answered: CompiledQuestion[];
+  /** The answers to each, by its place. */
+  answers: (PlacedAnswer[] | undefined)[];
+  /** Questions with an answer whose shape was reported: they are not also reported as missing. Made when first needed. */
+  misshaped: Set<CompiledQuestion> | undefined;
+}
+
+function groupAnswers(compiled: CompiledSurvey, given: unknown, issues: ValidationIssue[]): GroupedAnswers {
+  const grouped: GroupedAnswers = { answered: [], answers: [], misshaped: undefined };
+  if (!Array.isArray(given)) {
+    if (given !== undefined) issues.push({ path: 'answers', message: 'must be an array' });
+    return grouped;
+  }
+  if (given.length > maxAnswers) issues.push({ path: 'answers', message: `must have at most ${maxAnswers} entries` });
+  const count = Math.min(given.length, maxAnswers);
+  for (let index = 0; index < count && issues.length < maxIssues; index += 1) groupAnswer(compiled, { index, answer: given[index] }, grouped, issues);
+  return grouped;
+}
+
+function groupAnswer(compiled: CompiledSurvey, { index, answer }: { index: number; answer: unknown }, grouped: GroupedAnswers, issues: ValidationIssue[]): void {
+  const isFine = isPlain(answer) || isWellShaped(answer, index, issues);
+  const questionId = isFine ? answer.questionId : questionIdOf(answer);
+  if (questionId === undefined) return;
+  const item = itemOf(compiled, questionId, grouped.answered);
+  if (!item) issues.push({ path: `answers.${index}.questionId`, message: 'is not a question of this survey' });
+  else if (!isFine) (grouped.misshaped ??= new Set()).add(item);
+  else {
+    const answers = grouped.answers[item.place];
+    if (answers) answers.push({ index, answer });
+    else {
+      grouped.answers[item.place] = [{ index, answer }];
+      grouped.answered.push(item);
+    }
+  }
+}
+
+/** Nearly all who answer do so in the survey's order: two ids are compared sooner than one is looked up. */
+function itemOf({ visible, byId }: CompiledSurvey, questionId: string, answered: readonly CompiledQuestion[]): CompiledQuestion | undefined {
+  const last = answered.at(-1);
+  const next = visible[last ? last.place + 1 : 0];
+  if (next?.question.id === questionId) return next;
+  return last?.question.id === questionId ? last : byId.get(questionId);
+}
+
+/** The question that a misshaped answer names, if it does so properly. */
+function questionIdOf(answer: unknown): string | undefined {
+  return typeof answer === 'object' && answer !== null && 'questionId' in answer && typeof answer.questionId === 'string' ? answer.questionId : undefined;
+}
+
+/** Undefined where nothing is missing. What was given may be no answer, of which the type can say why. */
+export function missingMessage(item: CompiledQuestion, row: AnswerRow, isGiven: boolean): string | undefined {
+  const isThere = isAnswered(row, item);
+  const missingPart = (isThere || isGiven ? item.type.missingPart?.(item.question, row) : undefined) ?? (isThere ? undefined : '');
+  if (missingPart === undefined) return undefined;
+  const { id, text } = item.question;
+  return `question ${id} is required${missingPart === '' ? '' : `, ${missingPart}`}: ${text.slice(0, 100).toWellFormed()}`;
+}
+
+/** Whether an answer is as nearly all are, a question and one value; of the others it takes a longer look to say what they are. */
+function isPlain(answer: unknown): answer is GivenAnswer {
+  if (typeof answer !== 'object' || answer === null) return false;
+  const { questionId, textValue, numberValue, optionId } = answer as Record<string, unknown>;
+  if (typeof questionId !== 'string' || !(typeof optionId === 'string' || typeof textValue === 'string' || isExact(numberValue))) return false;
+  let fields = 0;
+  for (const _ in answer) fields += 1;
+  return fields === 2;
+}
+
+export function isWellShaped(answer: unknown, index: number, issues: ValidationIssue[]): answer is GivenAnswer {
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
+    issues.push({ path: `answers.${index}`, message: 'must be an object' });
+    return false;
+  }
+  const before = issues.length;
+  for (const key of Object.keys(answer)) {
+    if (answerKeys.has(key)) continue;
+    issues.push({ path: `answers.${index}.${key.slice(0, 100).toWellFormed()}`, message: 'this field is not known' });
+    if (issues.length >= maxIssues) break;
+  }
+  const { questionId, textValue, numberValue, optionId, rowId, rank } = answer as Record<string, unknown>;
+  if (typeof questionId !== 'string') issues.push({ path: `answers.${index}.questionId`, message: questionId === undefined ? 'is missing' : 'must be a text' });
+  if (textValue !== undefined && typeof textValue !== 'string') issues.push({ path: `answers.${index}.textValue`, message: 'must be a text' });
+  if (numberValue !== undefined && !isExact(numberValue)) issues.push({ path: `answers.${index}.numberValue`, message: typeof numberValue === 'number' ? 'must be a number that can be represented exactly' : 'must be a number' });
+  if (optionId !== undefined && typeof optionId !== 'string') issues.push({ path: `answers.${index}.optionId`, message: 'must be a text' });
+  if (rowId !== undefined && typeof rowId !== 'string') issues.push({ path: `answers.${index}.rowId`, message: 'must be a text' });
+  if (rank !== undefined && !isExact(rank)) issues.push({ path: `answers.${index}.rank`, message: 'must be a whole number' });
+  const values = (textValue !== undefined ? 1 : 0) + (numberValue !== undefined ? 1 : 0) + (optionId !== undefined ? 1 : 0);
+  if (values !== 1) issues.push({ path: `answers.${index}`, message: 'must have exactly one of textValue, numberValue and optionId' });
+  return issues.length === before;
+}
+
+/** Finite, and whole numbers within 2^53 − 1. */
+function isExact(value: unknown): boolean {
+  return typeof value === 'number' && Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+}
+
+function emptyRow({ codes, numbers, texts }: SlotCounts): AnswerRow {
+  const fill = <T>(length: number, blank: T) => Array.from({ length }, () => blank);
+  return { codes: fill(codes, 0), numbers: fill(numbers, 0), texts: fill(texts, '') };
+}
+
+export function initialRow({ emptyRow, survey }: CompiledSurvey, previous: AnswerRow | undefined): AnswerRow {
+  // A copy is made sooner than an array is filled.
+  if (!previous) return { codes: emptyRow.codes.slice(), numbers: emptyRow.numbers.slice(), texts: emptyRow.texts.slice() };
+  const { slotCounts } = survey;
+  const padded = <T>(saved: readonly T[], length: number, empty: T) => Array.from({ length }, (_, index) => saved[index] ?? empty);
+  return { codes: padded(previous.codes, slotCounts.codes, 0), numbers: padded(previous.numbers, slotCounts.numbers, 0), texts: padded(previous.texts, slotCounts.texts, '') };
+}
+
+function clear(row: AnswerRow, item: CompiledQuestion): void {
+  for (const slot of item.codes) row.codes[slot] = 0;
+  for (const slot of item.numbers) row.numbers[slot] = 0;
+  for (const slot of item.texts) row.texts[slot] = '';
+}
+
+function isAnswered(row: AnswerRow, item: CompiledQuestion): boolean {
+  for (const slot of item.codes) if ((row.codes[slot] ?? 0) !== 0) return true;
+  return false;
+}
+
+/** The stored answers in the interface's shape, question by question in the survey's order, hidden questions included. */
+export function readAnswers(compiled: CompiledSurvey, row: AnswerRow): GivenAnswer[] {
+  return compiled.all.flatMap((item) => {
+    if (!isAnswered(row, item)) return [];
+    return item.type.write(item.question, row).map((answer) => ({ questionId: item.question.id, ...answer }));
+  });
+}

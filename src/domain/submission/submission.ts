@@ -1,0 +1,120 @@
+import type { ValidationIssue } from '../../errors.ts';
+import { canonicalLanguage, languageMessage } from '../language.ts';
+import { isCalendarDay } from '../questions/text-checks.ts';
+
+/** A submission's fields beside its answers, read and checked; `answers` are checked against the survey later. */
+export interface Submission {
+  answers: unknown;
+  isComplete: boolean;
+  responseId: string | undefined;
+  resumeToken: string | undefined;
+  startedAtMs: number | undefined;
+  respondent: string | undefined;
+  metadata: Readonly<Record<string, string>> | undefined;
+  language: string | undefined;
+  surveyToken: string | undefined;
+}
+
+const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+const knownFields = new Set(['answers', 'isComplete', 'responseId', 'resumeToken', 'startedAt', 'respondent', 'metadata', 'language', 'surveyToken']);
+const maxMetadataPairs = 20;
+
+/** Reads a submission's body; every problem becomes a finding. Written by hand because it runs for every response. */
+export function readSubmission(value: unknown, issues: ValidationIssue[]): Submission | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    issues.push({ path: '', message: 'the body must be an object with `answers`' });
+    return undefined;
+  }
+  const body = value as Record<string, unknown>;
+  // Sooner than `Object.keys`: what JSON was parsed to inherits nothing.
+  for (const key in body) {
+    if (knownFields.has(key)) continue;
+    issues.push({ path: key.slice(0, 100), message: 'this field is not known' });
+    if (issues.length >= 20) break;
+  }
+  if (!('answers' in body)) issues.push({ path: 'answers', message: 'is missing' });
+  return {
+    answers: body['answers'],
+    isComplete: readFlag(body['isComplete'], issues),
+    responseId: readText(body['responseId'], 'responseId', issues, responseIdProblem)?.toLowerCase(),
+    resumeToken: readText(body['resumeToken'], 'resumeToken', issues, (text) => (text.length <= 200 ? undefined : 'is too long')),
+    startedAtMs: readTime(body['startedAt'], issues),
+    // An empty field of a form: nobody is named.
+    respondent: readText(body['respondent'], 'respondent', issues, respondentProblem) || undefined,
+    metadata: readMetadata(body['metadata'], issues),
+    language: readLanguage(body['language'], issues),
+    surveyToken: readText(body['surveyToken'], 'surveyToken', issues, (text) => (text.length <= 200 ? undefined : 'is too long')),
+  };
+}
+
+/** What names nobody would be shared by many, and what no path can hold could not be erased: clients turn `/..` into the folder above. The empty text counts as left out. */
+export function respondentProblem(text: string): string | undefined {
+  if (text === '') return undefined;
+  if (text.trim() === '') return 'must not be blank: leave it out where there is none';
+  if (text === '.' || text === '..') return 'must not be . or ..';
+  return text.length <= 200 || [...text].length <= 200 ? undefined : 'must have at most 200 characters';
+}
+
+/** The nil and the max UUID are what unset fields look like: many clients would name one response. */
+export function responseIdProblem(text: string): string | undefined {
+  const id = text.toLowerCase();
+  if (!idPattern.test(id)) return 'must be a UUID';
+  return /^0[0-]+$|^f[f-]+$/.test(id) ? 'must be a UUID of its own, not the nil or max UUID' : undefined;
+}
+
+function readFlag(value: unknown, issues: ValidationIssue[]): boolean {
+  if (value === undefined) return true;
+  if (typeof value !== 'boolean') issues.push({ path: 'isComplete', message: 'must be true or false' });
+  return value !== false;
+}
+
+function readText(value: unknown, path: string, issues: ValidationIssue[], problemOf: (text: string) => string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  const problem = typeof value === 'string' ? problemOf(value) : 'must be a text';
+  if (problem !== undefined) issues.push({ path, message: problem });
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** In its canonical form, so that one language counts as one. */
+function readLanguage(value: unknown, issues: ValidationIssue[]): string | undefined {
+  const text = readText(value, 'language', issues, (given) => (canonicalLanguage(given) === undefined ? languageMessage : undefined));
+  return text === undefined ? undefined : canonicalLanguage(text);
+}
+
+function readTime(value: unknown, issues: ValidationIssue[]): number | undefined {
+  if (value === undefined) return undefined;
+  const ms = typeof value === 'string' ? parseTimestamp(value) : Number.NaN;
+  if (Number.isNaN(ms)) issues.push({ path: 'startedAt', message: 'must be an ISO 8601 time with its zone' });
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** A moment in ISO 8601 with its zone, in Unix milliseconds; NaN for anything else, and for days that no calendar has, which `Date.parse` moves into the next month. */
+export function parseTimestamp(text: string): number {
+  const isWritten = text.length <= 40 && timePattern.test(text);
+  // Every month has the first 28.
+  return isWritten && (text.slice(8, 10) <= '28' || isCalendarDay(text.slice(0, 10))) ? Date.parse(text) : Number.NaN;
+}
+
+function readMetadata(value: unknown, issues: ValidationIssue[]): Record<string, string> | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    issues.push({ path: 'metadata', message: 'must be an object of texts' });
+    return undefined;
+  }
+  const pairs = Object.entries(value);
+  if (pairs.length > maxMetadataPairs) issues.push({ path: 'metadata', message: `must have at most ${maxMetadataPairs} pairs` });
+  for (const [key, text] of pairs.slice(0, maxMetadataPairs)) {
+    if (key === '' || key.length > 100) issues.push({ path: 'metadata', message: 'a key must have 1 to 100 characters' });
+    else if (typeof text !== 'string' || text.length > 1000) issues.push({ path: `metadata.${key}`, message: 'must be a text of at most 1000 characters' });
+  }
+  return value as Record<string, string>;
+}
+
+const maxDurationMs = 30 * 24 * 3600 * 1000;
+
+/** From start to submission; −1 without a start, and where it would not lie between 0 and 30 days: the clock was wrong, and a mean of such durations says nothing. */
+export function durationMs(startedAtMs: number | undefined, submittedAtMs: number): number {
+  const tookMs = startedAtMs === undefined ? -1 : submittedAtMs - startedAtMs;
+  return tookMs >= 0 && tookMs <= maxDurationMs ? tookMs : -1;
+}

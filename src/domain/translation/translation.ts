@@ -1,0 +1,164 @@
+import type { ValidationIssue } from '../../errors.ts';
+import { visibleOptions, visibleQuestions, visibleRows, type Question, type SurveyWithQuestions } from '../survey.ts';
+
+/** The languages that a survey can be translated to. */
+export const translationLanguages = ['en', 'es', 'fr', 'de', 'it', 'pt', 'nl', 'pl', 'ru', 'zh-Hans', 'zh-Hant', 'ja', 'ko', 'ar', 'he'] as const;
+export type TranslationLanguage = (typeof translationLanguages)[number];
+
+export function directionOf(language: string): 'ltr' | 'rtl' {
+  return ['ar', 'he'].includes(language.split('-')[0]?.toLowerCase() ?? '') ? 'rtl' : 'ltr';
+}
+
+/** One string in another language. `source`: a hash of the wording that it translates. */
+export interface TranslatedString {
+  text: string;
+  source: string;
+}
+
+export interface Translation {
+  language: string;
+  strings: Readonly<Record<string, TranslatedString>>;
+  updatedAt: Date;
+}
+
+/** A translation as a translator sends it: every part may be left out, null takes a string back. */
+export interface TranslationInput {
+  title?: string | null | undefined;
+  description?: string | null | undefined;
+  questions?: readonly QuestionTranslationInput[] | undefined;
+}
+
+interface QuestionTranslationInput {
+  id: string;
+  text?: string | null | undefined;
+  description?: string | null | undefined;
+  options?: readonly { id: string; text: string | null }[] | undefined;
+  rows?: readonly { id: string; text: string | null }[] | undefined;
+}
+
+/** Something of a survey that can be translated. `key` is its name in storage, `path` that in the interface. */
+interface SourceString {
+  key: string;
+  path: string;
+  text: string;
+}
+
+const keyOf = (question: Pick<Question, 'id'>, field: 'text' | 'description'): string => `${question.id}.${field}`;
+
+/** Everything of a survey that a respondent reads, in the order shown. Empty descriptions are nothing to translate. */
+export function sourceStrings(survey: SurveyWithQuestions): SourceString[] {
+  return [
+    { key: 'title', path: 'title', text: survey.title },
+    { key: 'description', path: 'description', text: survey.description ?? '' },
+    ...visibleQuestions(survey).flatMap((question) => [
+      { key: keyOf(question, 'text'), path: `questions.${question.id}.text`, text: question.text },
+      { key: keyOf(question, 'description'), path: `questions.${question.id}.description`, text: question.description ?? '' },
+      ...visibleOptions(question).map(({ id, text }) => ({ key: id, path: `questions.${question.id}.options.${id}`, text })),
+      ...visibleRows(question).map(({ id, text }) => ({ key: id, path: `questions.${question.id}.rows.${id}`, text })),
+    ]),
+  ].filter(({ text }) => text !== '');
+}
+
+export interface ReadTranslation {
+  strings: Record<string, TranslatedString>;
+  removedKeys: string[];
+  issues: ValidationIssue[];
+}
+
+/** Holds what was sent against the survey: names of what is not there become findings. */
+export function readTranslation(survey: SurveyWithQuestions, input: TranslationInput, hashOf: (text: string) => string): ReadTranslation {
+  const sources = new Map(sourceStrings(survey).map(({ key, text }) => [key, text]));
+  const read: ReadTranslation = { strings: {}, removedKeys: [], issues: [] };
+  const named = new Set<string>();
+  const take = (key: string, path: string, text: string | null | undefined) => {
+    if (text === undefined) return;
+    const source = sources.get(key);
+    if (text === null) read.removedKeys.push(key);
+    else if (source === undefined) read.issues.push({ path, message: 'there is nothing to translate here' });
+    else read.strings[key] = { text, source: hashOf(source) };
+  };
+  take('title', 'title', input.title);
+  take('description', 'description', input.description);
+  for (const [index, given] of (input.questions ?? []).entries()) {
+    const path = `questions.${index}`;
+    const question = visibleQuestions(survey).find(({ id }) => id === given.id);
+    if (!question) {
+      read.issues.push({ path: `${path}.id`, message: 'is not a question of this survey' });
+      continue;
+    }
+    if (named.has(question.id)) read.issues.push({ path: `${path}.id`, message: 'is given twice' });
+    named.add(question.id);
+    take(keyOf(question, 'text'), `${path}.text`, given.text);
+    take(keyOf(question, 'description'), `${path}.description`, given.description);
+    for (const list of ['options', 'rows'] as const)
+      for (const [place, item] of (given[list] ?? []).entries()) {
+        if (named.has(item.id)) read.issues.push({ path: `${path}.${list}.${place}.id`, message: 'is given twice' });
+        named.add(item.id);
+        if (question[list].some(({ id, isHidden }) => id === item.id && !isHidden)) take(item.id, `${path}.${list}.${place}.text`, item.text);
+        else read.issues.push({ path: `${path}.${list}.${place}.id`, message: `is not one of the ${list} of this question` });
+      }
+  }
+  return read;
+}
+
+/** A translation as the interface shows it, with what has become stale (its source was reworded since) and what is missing. */
+export function describeTranslation(survey: SurveyWithQuestions, translation: Translation, hashOf: (text: string) => string) {
+  const sources = sourceStrings(survey);
+  const known = new Set(sources.map(({ key }) => key));
+  const textOf = (key: string) => (known.has(key) ? translation.strings[key]?.text : undefined);
+  const isGiven = (value: unknown) => value !== undefined && (!Array.isArray(value) || value.length > 0);
+  const present = <T extends object>(fields: T) => Object.fromEntries(Object.entries(fields).filter(([, value]) => isGiven(value)));
+  const listed = (items: readonly { id: string }[]) => items.flatMap(({ id }) => (textOf(id) === undefined ? [] : [{ id, text: textOf(id) }]));
+  const questions = visibleQuestions(survey).map((question) => ({
+    id: question.id,
+    ...present({ text: textOf(keyOf(question, 'text')), description: textOf(keyOf(question, 'description')), options: listed(question.options), rows: listed(question.rows) }),
+  }));
+  return {
+    language: translation.language,
+    direction: directionOf(translation.language),
+    ...present({ title: textOf('title'), description: textOf('description') }),
+    questions: questions.filter((question) => Object.keys(question).length > 1),
+    stale: sources.filter(({ key, text }) => translation.strings[key] !== undefined && translation.strings[key].source !== hashOf(text)).map(({ path }) => path),
+    missing: sources.filter(({ key }) => translation.strings[key] === undefined).map(({ path }) => path),
+    updatedAt: translation.updatedAt.toISOString(),
+  };
+}
+
+/** The survey in another language; what is not translated stays as it is. */
+export function translateSurvey(survey: SurveyWithQuestions, translation: Translation): SurveyWithQuestions {
+  const textOf = (key: string, source: string): string => translation.strings[key]?.text ?? source;
+  const optional = (key: string, source: string | null) => (source === null || source === '' ? source : textOf(key, source));
+  const items = <T extends { id: string; text: string }>(list: readonly T[]): T[] => list.map((item) => ({ ...item, text: textOf(item.id, item.text) }));
+  return {
+    ...survey,
+    title: textOf('title', survey.title),
+    description: optional('description', survey.description),
+    questions: survey.questions.map((question) => ({
+      ...question, text: textOf(keyOf(question, 'text'), question.text), description: optional(keyOf(question, 'description'), question.description),
+      options: items(question.options), rows: items(question.rows),
+    })),
+  };
+}
+
+/** The strings for a copy of their survey; `newIds` tells what each question, option and row is called there. What was not copied is left out. */
+export function copyStrings(strings: Translation['strings'], newIds: ReadonlyMap<string, string>): Record<string, TranslatedString> {
+  const ofSurvey = new Set(['title', 'description']);
+  return Object.fromEntries(
+    Object.entries(strings).flatMap(([key, string]) => {
+      if (ofSurvey.has(key)) return [[key, string]];
+      const [id = '', ...field] = key.split('.');
+      const newId = newIds.get(id);
+      return newId === undefined ? [] : [[[newId, ...field].join('.'), string]];
+    }),
+  );
+}
+
+/** Of the languages there are, the one that was asked for or comes nearest: `es-MX` is answered by `es`, `zh-TW` by `zh-Hant`. */
+export function chooseLanguage(asked: string | undefined, available: readonly string[]): string | undefined {
+  if (asked === undefined) return undefined;
+  const wanted = asked.toLowerCase();
+  const [base = '', ...rest] = wanted.split('-');
+  const isTraditional = rest.some((part) => ['hant', 'tw', 'hk', 'mo'].includes(part));
+  const candidates = [wanted, ...(base === 'zh' ? [isTraditional ? 'zh-hant' : 'zh-hans'] : []), base];
+  return candidates.flatMap((candidate) => available.filter((language) => language.toLowerCase() === candidate)).at(0);
+}

@@ -1,0 +1,56 @@
+import type { SurveyActors } from '../../actors/survey-cache.ts';
+import { readAnswers, type CompiledSurvey } from '../../domain/submission/answers.ts';
+import { encodeLiveCursor, type LivePosition } from '../../domain/live-cursor.ts';
+import type { Log } from '../../log.ts';
+import { decodeRowsOf, type EntryRow } from '../../stores/redis/intake/entry-rows.ts';
+import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
+import type { LiveMessage } from './client-stream.ts';
+
+/** A stored response as its listeners get it. */
+export interface LiveEvent extends LiveMessage {
+  cursor: string;
+  position: LivePosition;
+  responseId: string;
+  submittedAtMs: number;
+}
+
+export interface EventReaderDeps {
+  actors: Pick<SurveyActors, 'lookUp' | 'sync'>;
+  log: Log;
+}
+
+/** Makes live events from stream entries: those of one survey, deletions left out. */
+export function createEventReader({ actors, log }: EventReaderDeps) {
+  /** The survey as it is at least since the response was accepted: an older one would not know all its answers. */
+  const compiledFor = async (surveyId: string, version: number): Promise<CompiledSurvey | undefined> => {
+    const cached = await actors.lookUp(surveyId);
+    if (!cached || cached.survey.version >= version) return cached?.compiled;
+    return (await actors.sync(surveyId))?.compiled;
+  };
+  return async (surveyId: string, entry: StreamEntry): Promise<LiveEvent[]> => {
+    const [ms = 0, seq = 0] = entry.id.split('-').map(Number);
+    const events: LiveEvent[] = [];
+    let compiled: CompiledSurvey | undefined;
+    for (const row of decodeRowsOf(entry, new Set([surveyId]), log)) {
+      if (row.isDeleted) continue;
+      if (!compiled || compiled.survey.version < row.head.surveyVersion) compiled = await compiledFor(surveyId, row.head.surveyVersion);
+      if (!compiled) return events;
+      events.push(toEvent(compiled, row, { ms, seq, row: row.place }));
+    }
+    return events;
+  };
+}
+
+export type EventReader = ReturnType<typeof createEventReader>;
+
+/** Only what the contract names: nothing that could tell who answered. */
+function toEvent(compiled: CompiledSurvey, { head, row }: EntryRow, position: LivePosition): LiveEvent {
+  const cursor = encodeLiveCursor(position);
+  const text = JSON.stringify({
+    type: 'response', surveyId: head.surveyId, responseId: head.responseId, isComplete: head.isComplete,
+    submittedAt: new Date(head.submittedAtMs).toISOString(), answers: readAnswers(compiled, row), cursor,
+  });
+  const bytes = Buffer.from(text);
+  // Thousands of these are held while clients catch up: the text is made again where it is needed.
+  return { type: 'response', bytes, get text() { return bytes.toString(); }, cursor, position, responseId: head.responseId, submittedAtMs: head.submittedAtMs };
+}

@@ -1,0 +1,83 @@
+import { notFound, Problem } from '../../errors.ts';
+import { isId } from '../../platform/ids.ts';
+import type { Log } from '../../log.ts';
+import { validateInput } from '../routing/dispatch.ts';
+import { liveClientMessageSchema } from '../schemas/live.ts';
+import { liveLimits } from './live-limits.ts';
+import { createLiveMessage } from './client-stream.ts';
+import type { Session } from './session.ts';
+
+export interface MessageHandlerDeps {
+  session: Session;
+  close(code: number, reason: string): void;
+  log: Log;
+}
+
+const { burst, perSecond, maxRefusedMessages: maxRefused } = liveLimits;
+
+/** Hears one client's messages, one after the other, and answers each. */
+export function createMessageHandler({ session, close, log }: MessageHandlerDeps) {
+  const takeToken = createTokenBucket();
+  let refusedCount = 0;
+  let queue = Promise.resolve();
+
+  const handleMessage = async (text: string): Promise<void> => {
+    const message = validateInput(liveClientMessageSchema, readJson(text));
+    if (message.type === 'ping') return session.send(createLiveMessage('pong'));
+    if (!isId(message.surveyId)) throw notFound('survey');
+    if (message.type === 'unsubscribe') session.unsubscribe(message.surveyId, message.channels);
+    else await session.subscribe({ ...message, after: message.after || undefined });
+  };
+
+  const handleSafely = async (text: string): Promise<void> => {
+    if (session.client.isOver) return;
+    try {
+      await handleMessage(text);
+    } catch (error) {
+      if (!(error instanceof Problem)) log.error({ err: error }, 'handling a live message failed');
+      const { code, message } = error instanceof Problem ? error : new Problem('INTERNAL_ERROR');
+      session.sendProblem(code, message, surveyIdIn(text));
+    }
+  };
+
+  return {
+    handle(text: string, isBinary: boolean): void {
+      if (isBinary) {
+        session.sendProblem('UNSUPPORTED_MEDIA_TYPE', 'Messages are JSON texts');
+        return close(1003, 'Only text is understood');
+      }
+      if (takeToken()) return void (queue = queue.then(() => handleSafely(text)));
+      refusedCount += 1;
+      if (refusedCount > maxRefused) return close(1008, 'Too many messages');
+      if (refusedCount % 50 === 1) session.sendProblem('RATE_LIMITED', `At most ${perSecond} messages a second`);
+    },
+  };
+}
+
+export type MessageHandler = ReturnType<typeof createMessageHandler>;
+
+function createTokenBucket(): () => boolean {
+  let [tokens, filledAt]: [number, number] = [burst, performance.now()];
+  return () => {
+    const now = performance.now();
+    tokens = Math.min(burst, tokens + ((now - filledAt) / 1000) * perSecond);
+    filledAt = now;
+    if (tokens < 1) return false;
+    tokens -= 1;
+    return true;
+  };
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Problem('VALIDATION_ERROR', 'The message is not JSON');
+  }
+}
+
+/** The survey that a refused message was about, if it can be told. */
+function surveyIdIn(text: string): string | undefined {
+  const found = /"surveyId"\s*:\s*"([0-9a-f-]{36})"/.exec(text)?.[1];
+  return found;
+}

@@ -1,0 +1,144 @@
+import type { DescribedRoute } from './described-route.ts';
+import { requestExamples, namedRequestExamples } from './request-examples.ts';
+import { parametersOf } from './parameters.ts';
+import { webSocketOperation } from './websocket-operation.ts';
+import { describeSettings } from './question-settings.ts';
+import { headers, refusalReplies, repliesOf } from './replies.ts';
+import { createSchemaComponents, type JsonSchema, type SchemaComponents } from './schema-components.ts';
+import { introduction, tagDescriptions } from './descriptions.ts';
+import type { Access, Route } from '../routing/route.ts';
+import { problemSchema } from '../schemas/common.ts';
+import { liveClientMessageSchema, liveServerMessageSchema } from '../schemas/live.ts';
+import { webhookBodySchema } from '../schemas/webhooks.ts';
+import { basePath } from '../server/server.ts';
+
+export interface OpenApiOptions {
+  /** The routes below the base address. */
+  routes: readonly DescribedRoute[];
+  /** Routes at the root that are worth describing. */
+  rootRoutes?: readonly DescribedRoute[];
+  /** Where the service is reached; without it the document says so relative to itself. */
+  publicUrl?: string | undefined;
+  version: string;
+}
+
+export interface OpenApiDocument {
+  openapi: '3.1.0';
+  info: { title: string; version: string; description: string; license: { name: string; identifier: string } };
+  servers: { url: string; description?: string }[];
+  tags: { name: string; description?: string }[];
+  security: JsonSchema[];
+  paths: Record<string, Record<string, unknown>>;
+  webhooks: Record<string, unknown>;
+  components: Record<'schemas' | 'responses' | 'headers' | 'securitySchemes', Record<string, unknown>>;
+}
+
+/** Describes the interface (OpenAPI 3.1.0) from its routes. */
+export function createOpenApi({ routes, rootRoutes = [], publicUrl = '', version }: OpenApiOptions): OpenApiDocument {
+  describeSettings();
+  const components = createSchemaComponents();
+  const problems = new Map<string, JsonSchema>();
+  const origin = publicUrl.replace(/\/+$/, '');
+  components.reply(problemSchema);
+  const webhooks = webhooksOf(components);
+  components.reply(liveServerMessageSchema);
+  const all = [...routes, ...rootRoutes];
+  // Every reply before any body: see the schema book.
+  const replies = new Map(all.map((route) => [route, repliesOf(route, components, problems)]));
+  components.body(liveClientMessageSchema);
+  const operation = (route: DescribedRoute) => operationOf(route, components, replies.get(route) ?? {});
+  const isLive = routes.some(({ path }) => path === '/live/tickets');
+  const paths = { ...pathsOf(routes, operation), ...(isLive && { '/live': webSocketOperation((codes) => refusalReplies(codes, problems)) }), ...pathsOf(rootRoutes, operation, { servers: [{ url: origin === '' ? '/' : origin }] }) };
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Survey service', version, description: introduction(), license: { name: 'MIT', identifier: 'MIT' } },
+    servers: [{ url: origin + basePath }],
+    tags: tagsOf(all),
+    security: [{ bearer: [] }],
+    paths,
+    webhooks,
+    components: {
+      schemas: components.all(),
+      responses: Object.fromEntries(problems),
+      headers,
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An access token from POST /auth/login, or an API key (`sk_…`).' } },
+    },
+  };
+}
+
+function tagsOf(routes: readonly DescribedRoute[]): OpenApiDocument['tags'] {
+  const used = new Set(routes.map(({ tag }) => tag));
+  const described = Object.entries(tagDescriptions).filter(([name]) => used.delete(name)).map(([name, text]) => ({ name, description: text() }));
+  return [...described, ...[...used].map((name) => ({ name }))];
+}
+
+function pathsOf(routes: readonly DescribedRoute[], operation: (route: DescribedRoute) => JsonSchema, shared: JsonSchema = {}): OpenApiDocument['paths'] {
+  const paths: OpenApiDocument['paths'] = {};
+  for (const route of routes) (paths[route.path] ??= { ...shared })[route.method.toLowerCase()] = operation(route);
+  return paths;
+}
+
+function operationOf(route: DescribedRoute, components: SchemaComponents, responses: JsonSchema): JsonSchema {
+  const parameters = parametersOf(route);
+  const body = requestBodyOf(route, components);
+  return {
+    operationId: operationIdOf(route),
+    tags: [route.tag],
+    summary: route.summary,
+    description: [route.description, rightText(route.access)].filter((text) => text !== undefined).join('\n\n'),
+    ...(route.access.kind === 'public' && { security: route.takesBearer ? [{}, { bearer: [] }] : [] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: body }),
+    responses,
+  };
+}
+
+/** `GET /surveys/{id}/members` → `getSurveysByIdMembers`. */
+function operationIdOf({ method, path }: Route): string {
+  const words = path.split(/[/.-]/).filter((word) => word !== '').map((word) => word.replace(/^\{(\w)(\w*)\}$/, (_, first: string, rest: string) => `By${first.toUpperCase()}${rest}`));
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+function rightText(access: Access): string | undefined {
+  switch (access.kind) {
+    case 'public':
+      return undefined;
+    case 'user':
+      return 'For everybody who is signed in.';
+    case 'editor':
+      return 'For an ADMIN or EDITOR.';
+    case 'admin':
+      return 'For an ADMIN.';
+    case 'survey':
+      return { read: 'For those who may read the survey.', edit: 'For those who may edit the survey.', own: `For the survey’s owner, and an ADMIN${access.orSelf === undefined ? '' : ', and for whom it is about'}.` }[access.right];
+  }
+}
+
+function requestBodyOf(route: DescribedRoute, components: SchemaComponents): JsonSchema | undefined {
+  if (!route.body) return route.bodyKind === 'stream' ? { required: true, description: 'The file itself, with its Content-Type.', content: { '*/*': {} } } : undefined;
+  const name = `${route.method} ${route.path}`;
+  const [example, several] = [requestExamples[name], namedRequestExamples[name]];
+  return { required: route.isBodyOptional !== true, content: { 'application/json': { schema: components.body(route.body), ...(example !== undefined && { example }), ...(several && { examples: several }) } } };
+}
+
+const webhookHeaders = {
+  'webhook-id': 'The same on every attempt: what has come before may be passed over.',
+  'webhook-timestamp': 'Unix seconds of this attempt.',
+  'webhook-signature': 'For the secret, and for each one that was replaced in the last 24 hours, `v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`, keyed with what follows `whsec_` in the secret, decoded; with a space between them.',
+};
+
+/** What endpoints of webhooks receive, by event. */
+function webhooksOf(components: SchemaComponents): OpenApiDocument['webhooks'] {
+  return Object.fromEntries(webhookBodySchema.options.map((option) => [
+    option.shape.event.value,
+    {
+      post: {
+        operationId: `on${option.shape.event.value.replace(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}`,
+        summary: option.shape.event.value === 'batch' ? 'Several events at once, for endpoints with `batch`' : `The event ${option.shape.event.value}`,
+        parameters: Object.entries(webhookHeaders).map(([name, description]) => ({ name, in: 'header', required: true, description, schema: { type: 'string' } })),
+        requestBody: { required: true, content: { 'application/json': { schema: components.reply(option) } } },
+        responses: { '2XX': { description: 'Received. Anything else, and silence for 15 seconds, is tried again later.' } },
+      },
+    },
+  ]));
+}

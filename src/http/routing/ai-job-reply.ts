@@ -1,0 +1,42 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { queueOf } from '../../ai/survey-jobs.ts';
+import { Problem, notFound, type ProblemCode } from '../../errors.ts';
+import type { JobSender } from '../../pipelines/queues.ts';
+import type { AiJob, AiStore, AiJobView } from '../../stores/postgres/ai/jobs.ts';
+import { accepted, type Outcome } from './route.ts';
+
+export interface AiJobReplyDeps {
+  store: Pick<AiStore, 'findOrCreate' | 'find'>;
+  jobs: JobSender;
+}
+
+const waitTimeoutMs = 20_000;
+const pollIntervalMs = 100;
+
+/** Has work done by the job queue. What is over within 20 seconds is answered with its result, what takes longer, or waits for the limits of its provider, with 202. */
+export async function replyWithJobResult({ store, jobs }: AiJobReplyDeps, jobRequest: Parameters<AiStore['findOrCreate']>[0], result: (job: AiJob) => Promise<Outcome>): Promise<Outcome> {
+  const jobId = await store.findOrCreate(jobRequest);
+  // A hint that is lost is made good by the sweeper.
+  await jobs.add(queueOf(jobRequest), { aiJobId: jobId }, { once: jobId }).catch(() => undefined);
+  const job = await waitForJob(store, jobId);
+  if (job.error) throw jobProblem(job.error);
+  return job.status === 'COMPLETED' ? await result(job) : accepted({ jobId, status: job.status, progress: job.progress });
+}
+
+/** The job when it is over, waits for the limits of its provider, or after the time that a request may take. */
+async function waitForJob(store: Pick<AiStore, 'find'>, jobId: string): Promise<AiJobView> {
+  for (const deadlineMs = performance.now() + waitTimeoutMs; ; await pause(pollIntervalMs)) {
+    const job = await store.find(jobId);
+    if (!job) throw notFound('survey');
+    const isOver = job.status !== 'PENDING' && job.status !== 'RUNNING';
+    if (isOver || job.isWaiting || performance.now() > deadlineMs) return job;
+  }
+}
+
+/** Seconds, where what made the job fail did not say. */
+const defaultRetryAfterSeconds: Partial<Record<ProblemCode, number>> = { AI_RATE_LIMITED: 60, SERVICE_UNAVAILABLE: 2 };
+
+function jobProblem({ code, message, retryAfterSeconds }: NonNullable<AiJob['error']>): Problem {
+  const defaultSeconds = defaultRetryAfterSeconds[code];
+  return new Problem(code, message, defaultSeconds === undefined ? {} : { retryAfterSeconds: retryAfterSeconds ?? defaultSeconds });
+}

@@ -1,0 +1,92 @@
+import type { AccessTokens } from '../../auth/access-tokens.ts';
+import { createTtlCache } from '../../platform/ttl-cache.ts';
+import { hashOpaqueToken, isOpaqueToken } from '../../auth/opaque-tokens.ts';
+import { createLruCache } from '../../platform/lru-cache.ts';
+import { lesserRole } from '../../auth/roles.ts';
+import { Problem } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { ApiKeyStore, ActiveApiKey } from '../../stores/postgres/api-keys.ts';
+import type { SessionStore } from '../../stores/postgres/sessions.ts';
+import type { Authenticate, Principal } from './principal.ts';
+
+export interface AuthenticatorDeps {
+  accessTokens: Pick<AccessTokens, 'read'>;
+  sessions: Pick<SessionStore, 'findActive'>;
+  apiKeys: Pick<ApiKeyStore, 'findActiveByHash' | 'findActiveById' | 'markUsed'>;
+  log: Log;
+}
+
+/** How long an answer about a session or key counts. With the time of the question itself it stays below a second. */
+const maxAgeMs = 800;
+const capacity = 20_000;
+const keyUseIntervalMs = 60_000;
+
+/**
+ * Finds out who calls. The token or key only names a session or key; whether that is alive, and with which role, is asked of the
+ * control plane at least every 0.8 s, so that a sign-out, a disabling or a change of role counts within a second everywhere.
+ */
+export function createAuthenticator(deps: AuthenticatorDeps) {
+  const sessions = createTtlCache({ ttlMs: maxAgeMs, capacity, load: (id) => sessionPrincipal(deps, id) });
+  const keysByHash = createTtlCache({ ttlMs: maxAgeMs, capacity, load: async (hash) => keyPrincipal(await deps.apiKeys.findActiveByHash(Buffer.from(hash, 'base64'))) });
+  const recordKeyUse = createKeyUseRecorder(deps);
+
+  const bySession = async (token: string): Promise<Principal | undefined> => {
+    const claims = await deps.accessTokens.read(token);
+    const principal = claims && (await sessions.get(claims.sessionId));
+    return principal?.userId === claims?.userId ? principal : undefined;
+  };
+  const byKey = async (key: string): Promise<Principal | undefined> => {
+    const principal = await keysByHash.get(hashOpaqueToken(key).toString('base64'));
+    if (principal?.keyId) recordKeyUse(principal.keyId);
+    return principal;
+  };
+  const authenticate: Authenticate = async (authorization) => {
+    const token = bearerPattern.exec(authorization ?? '')?.[1];
+    const principal = token === undefined ? undefined : await (isOpaqueToken('apiKey', token) ? byKey(token) : bySession(token));
+    if (!principal) throw new Problem('UNAUTHORIZED');
+    return principal;
+  };
+  /** The caller as they are now; undefined once the session, the key or the user is gone. For connections that stay open. */
+  const current = async ({ keyId, sessionId }: Principal): Promise<Principal | undefined> => {
+    if (keyId !== null) return keyPrincipal(await deps.apiKeys.findActiveById(keyId));
+    return sessionId === null ? undefined : sessions.get(sessionId);
+  };
+  return {
+    authenticate,
+    current,
+    isAlive: async (principal: Principal): Promise<boolean> => (await current(principal)) !== undefined,
+    /** What this process remembers is dropped: called after a change here, so that it counts at once here. */
+    clearCache: (): void => {
+      sessions.clear();
+      keysByHash.clear();
+    },
+  };
+}
+
+export type Authenticator = ReturnType<typeof createAuthenticator>;
+
+const bearerPattern = /^bearer +([\w.~+/=-]+) *$/i;
+
+async function sessionPrincipal({ sessions }: AuthenticatorDeps, sessionId: string): Promise<Principal | undefined> {
+  const session = await sessions.findActive(sessionId);
+  return session && { ...session, sessionId, keyId: null, requestsPerMinute: null };
+}
+
+/** A key gives what both it and its user may: it never outgrows its user. */
+function keyPrincipal(key: ActiveApiKey | undefined): Principal | undefined {
+  if (!key) return undefined;
+  const { keyId, userId, email, userRole, keyRole, requestsPerMinute } = key;
+  return { userId, email, role: lesserRole(userRole, keyRole), sessionId: null, keyId, requestsPerMinute };
+}
+
+/** Notes the use of a key once a minute, behind the call. */
+function createKeyUseRecorder({ apiKeys, log }: AuthenticatorDeps) {
+  const recordedAtMs = createLruCache<number>(capacity);
+  return (keyId: string) => {
+    const nowMs = performance.now();
+    const last = recordedAtMs.get(keyId);
+    if (last !== undefined && nowMs - last < keyUseIntervalMs) return;
+    recordedAtMs.set(keyId, nowMs);
+    apiKeys.markUsed(keyId).catch((error: unknown) => log.warn({ err: error, keyId }, 'the last use of an API key could not be recorded'));
+  };
+}

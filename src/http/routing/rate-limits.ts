@@ -1,0 +1,73 @@
+import type { Redis } from 'ioredis';
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
+import type { Log } from '../../log.ts';
+
+/** Where a caller stands: what the X-RateLimit headers say. */
+export interface RateLimitStatus {
+  limit: number;
+  remaining: number;
+  /** Unix seconds at which the window ends. */
+  resetAt: number;
+  isAllowed: boolean;
+  retryAfterSeconds: number;
+}
+
+const windowSeconds = 60;
+
+export interface RateLimitsOptions {
+  /** The jobs instance; limits are exact over all processes that share it. */
+  redis: Redis;
+  auth: number;
+  api: number;
+  /** How many processes share the fall-back allowance while Redis is away. */
+  processCount: number;
+  log: Log;
+}
+
+/**
+ * Counts calls in windows of a minute that start with the first call. While Redis cannot be asked, `auth` falls back to a limit of
+ * this process's own (its share of the whole), and `api` lets calls pass.
+ */
+export function createRateLimits({ redis, auth, api, processCount, log }: RateLimitsOptions) {
+  const limiters = new Map<string, RateLimiterAbstract>();
+  const limiterFor = (scope: 'auth' | 'api', points: number): RateLimiterAbstract => {
+    const name = `limit:${scope}:${points}`;
+    const known = limiters.get(name);
+    if (known) return known;
+    const limiter = new RateLimiterRedis({
+      storeClient: redis, keyPrefix: name, points, duration: windowSeconds, rejectIfRedisNotReady: true,
+      inMemoryBlockOnConsumed: points + 1,
+      ...(scope === 'auth'
+        ? { insuranceLimiter: new RateLimiterMemory({ keyPrefix: name, points: Math.max(1, Math.floor(points / processCount)), duration: windowSeconds }) }
+        : {}),
+    });
+    limiters.set(name, limiter);
+    return limiter;
+  };
+  return {
+    /** `points`: an API key's own limit instead of the general one. */
+    async consume(scope: 'auth' | 'api', key: string, points?: number): Promise<RateLimitStatus> {
+      const limit = points ?? (scope === 'auth' ? auth : api);
+      try {
+        return rateLimitStatus(limit, await limiterFor(scope, limit).consume(key), true);
+      } catch (error) {
+        if (error instanceof RateLimiterRes) return rateLimitStatus(limit, error, false);
+        log.warn({ err: error, scope }, 'the rate limiter failed; the request is let through');
+        return { limit, remaining: limit, resetAt: Math.ceil(Date.now() / 1000) + windowSeconds, isAllowed: true, retryAfterSeconds: 0 };
+      }
+    },
+  };
+}
+
+export type RateLimits = ReturnType<typeof createRateLimits>;
+
+function rateLimitStatus(limit: number, result: RateLimiterRes, isAllowed: boolean): RateLimitStatus {
+  const msLeft = Math.max(0, result.msBeforeNext);
+  return {
+    limit,
+    remaining: isAllowed ? Math.max(0, result.remainingPoints) : 0,
+    resetAt: Math.ceil((Date.now() + msLeft) / 1000),
+    isAllowed,
+    retryAfterSeconds: Math.max(1, Math.ceil(msLeft / 1000)),
+  };
+}

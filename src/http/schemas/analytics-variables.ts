@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { parseFilter } from '../../domain/analytics/crosstab.ts';
+import { annotationDimension, annotationKindOf, type KnownAnnotations } from '../../domain/analytics/annotation-variables.ts';
+import type { Dimension } from '../../domain/questions/contract.ts';
+import { questionVariable, type NotAVariable } from '../../domain/questions/variable.ts';
+import { visibleQuestions, type SurveyWithQuestions } from '../../domain/survey.ts';
+import { validationProblem, type ValidationIssue } from '../../errors.ts';
+import type { Condition } from '../../stores/clickhouse/counts/totals.ts';
+
+/** What names of variables and filters are looked up in. */
+export interface VariableScope {
+  survey: SurveyWithQuestions;
+  known: KnownAnnotations;
+}
+
+export const annotationVariablesText = 'After an analysis by AI also `sentiment:positive` (negative, neutral, mixed) and `theme:name`, or of one question `sentiment:questionId:positive` and `theme:questionId:name`; ' +
+  'they hold where the last finished analysis found it in any, or that, answer.';
+
+export const filterField = z.string().min(3).max(1000);
+
+/** A variable as a client names it, and where it did. */
+export interface NamedVariable {
+  id: string;
+  row: string | undefined;
+  path: string;
+  rowPath: string;
+}
+
+/** Undefined where the name is none; why, is added to the findings. */
+export function dimensionOf(scope: VariableScope, { id, row, path, rowPath }: NamedVariable, issues: ValidationIssue[]): Dimension | undefined {
+  const found = resolveVariable(scope, id, row);
+  if (!('message' in found)) return found;
+  issues.push({ path: found.isOfPart ? rowPath : path, message: found.message });
+  return undefined;
+}
+
+function resolveVariable({ survey, known }: VariableScope, id: string, row: string | undefined): Dimension | NotAVariable {
+  if (annotationKindOf(id) !== undefined) {
+    const dimension = annotationDimension(survey, id, known);
+    if (typeof dimension === 'string') return { message: dimension, isOfPart: false };
+    return row === undefined ? dimension : { message: 'must be left out: findings have no rows', isOfPart: true };
+  }
+  const question = visibleQuestions(survey).find((item) => item.id === id);
+  return question ? questionVariable(question, row) : { message: 'is not a question of this survey', isOfPart: false };
+}
+
+/** Filters as a client names them; refuses those that name nothing (VALIDATION_ERROR). */
+export function conditionsOf({ survey, known }: VariableScope, texts: readonly string[], path: string): Condition[] {
+  const issues: ValidationIssue[] = [];
+  const found = texts.flatMap((text, index) => {
+    const parsed = parseFilter(survey, text, known);
+    if (!('message' in parsed)) return [parsed];
+    issues.push({ path: `${path}.${index}`, message: parsed.message });
+    return [];
+  });
+  if (issues.length > 0) throw validationProblem(issues);
+  return found;
+}

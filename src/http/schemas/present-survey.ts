@@ -1,0 +1,54 @@
+import { describeQuestion, describeWithHidden } from '../../domain/questions/question-definition.ts';
+import { visibleQuestions, type Question, type Survey, type SurveyStatus, type SurveyWithQuestions } from '../../domain/survey.ts';
+
+const isoOrNull = (date: Date | null): string | null => date?.toISOString() ?? null;
+
+/** A survey past its end is closed, whether or not its row says so yet. */
+export function effectiveStatus(survey: Survey, nowMs: number): SurveyStatus {
+  const isOver = survey.endsAt !== null && nowMs >= survey.endsAt.getTime();
+  return isOver && survey.status !== 'DRAFT' ? 'CLOSED' : survey.status;
+}
+
+export interface PresentOptions {
+  responseCount: number;
+  nowMs: number;
+  /** The respondents' token of a PRIVATE survey is shown to those who may edit it. */
+  isTokenShown: boolean;
+}
+
+/** The survey's fields as the interface shows them (contract §5). */
+export function presentSurvey(survey: Survey, { responseCount, nowMs, isTokenShown }: PresentOptions) {
+  return {
+    id: survey.id,
+    title: survey.title,
+    description: survey.description,
+    status: effectiveStatus(survey, nowMs),
+    isAnonymous: survey.isAnonymous,
+    visibility: survey.visibility,
+    ...(isTokenShown && survey.visibility === 'PRIVATE' && survey.accessToken !== null && { accessToken: survey.accessToken }),
+    responseQuota: survey.responseQuota,
+    submissionRateLimit: survey.submissionRateLimit,
+    startsAt: isoOrNull(survey.startsAt),
+    endsAt: isoOrNull(survey.endsAt),
+    aiEnabled: survey.aiEnabled,
+    language: survey.language,
+    retentionDays: survey.retentionDays,
+    createdAt: survey.createdAt.toISOString(),
+    updatedAt: survey.updatedAt.toISOString(),
+    publishedAt: isoOrNull(survey.publishedAt),
+    closedAt: isoOrNull(survey.closedAt),
+    responseCount,
+    ownerId: survey.ownerId,
+    version: survey.version,
+  };
+}
+
+export function presentSurveyWithQuestions(survey: SurveyWithQuestions, options: PresentOptions) {
+  return { ...presentSurvey(survey, options), questions: visibleQuestions(survey).map(describeQuestion) };
+}
+
+/** Also what was taken out of it: deleted questions come last. */
+export function presentSurveyWithHidden(survey: SurveyWithQuestions, options: PresentOptions) {
+  const deleted: Question[] = survey.questions.filter(({ isHidden }) => isHidden);
+  return { ...presentSurvey(survey, options), questions: [...visibleQuestions(survey), ...deleted].map(describeWithHidden) };
+}

@@ -1,0 +1,87 @@
+import { BlockList, isIP } from 'node:net';
+import { createLruCache } from '../../platform/lru-cache.ts';
+
+/** `::ffff:10.0.0.1` and its written-out forms are the IPv4 address they carry. */
+export function unmapIpv4(address: string): string {
+  const dotted = /^(?:::ffff:|0000:0000:0000:0000:0000:ffff:|0:0:0:0:0:ffff:)(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (dotted !== undefined) return dotted;
+  const pair = /^(?:0000:){5}ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/i.exec(address);
+  return pair ? pair.slice(1).map((byte) => Number.parseInt(byte, 16)).join('.') : address;
+}
+
+function createRanges(cidrs: readonly string[]): BlockList {
+  const ranges = new BlockList();
+  for (const cidr of cidrs) {
+    const [address = '', bits] = cidr.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    ranges.addSubnet(address, bits === undefined ? (family === 'ipv6' ? 128 : 32) : Number(bits), family);
+  }
+  return ranges;
+}
+
+let lastBytes = new Uint8Array();
+let lastText = '';
+
+/** The address of a socket, of which the server gives the bytes sooner than the text. Behind a proxy all have the same: to see that takes less time than to write it again. */
+export function socketAddressText(given: ArrayBuffer): string {
+  const bytes = new Uint8Array(given);
+  if (!isSameAsLast(bytes)) {
+    lastBytes = bytes.slice();
+    lastText = bytes.length === ipv4Bytes ? bytes.join('.') : Buffer.from(lastBytes).toString('hex').replace(/.{4}(?=.)/g, '$&:');
+  }
+  return lastText;
+}
+
+const ipv4Bytes = 4;
+
+function isSameAsLast(bytes: Uint8Array): boolean {
+  if (bytes.length !== lastBytes.length) return false;
+  for (let i = 0; i < bytes.length; i += 1) if (bytes[i] !== lastBytes[i]) return false;
+  return true;
+}
+
+/** Sockets stay open for many calls: their addresses come again and again. */
+const addressCacheSize = 4096;
+
+/**
+ * Finds the client's address. The socket's own address counts unless it is a trusted proxy's; then X-Forwarded-For is read from right
+ * to left up to the first hop that is not trusted. Anything unreadable there leaves the last address that was believed.
+ */
+export function createAddressReader(trustedProxies: readonly string[]) {
+  const ranges = createRanges(trustedProxies);
+  const isTrusted = (address: string) => ranges.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  const unmapped = createLruCache<string>(addressCacheSize);
+  const unmap = (text: string): string => {
+    const known = unmapped.get(text);
+    if (known !== undefined) return known;
+    const address = unmapIpv4(text);
+    unmapped.set(text, address);
+    return address;
+  };
+  return (socketAddress: string, forwardedFor: string | undefined): string => {
+    let address = unmap(socketAddress);
+    if (forwardedFor === undefined || trustedProxies.length === 0 || !isTrusted(address)) return address;
+    for (const hop of forwardedFor.split(',').reverse()) {
+      const candidate = unmapIpv4(trimBlanks(hop).replace(/^\[(.*)\](?::\d+)?$/, '$1'));
+      if (isIP(candidate) === 0) return address;
+      address = candidate;
+      if (!isTrusted(address)) return address;
+    }
+    return address;
+  };
+}
+
+/** Not `trim`, which takes other blanks of Unicode too. */
+const trimBlanks = (text: string): string => text.replace(/^[ \t]+|[ \t]+$/g, '');
+
+/** The key that limits count an address under: IPv6 by its /64, since a single host owns at least that. */
+export function rateLimitKeyOf(address: string): string {
+  // Only addresses of IPv6 have colons: of nearly all others this is all there is to see.
+  if (!address.includes(':') || isIP(address) !== 6) return address;
+  const [head = '', tail] = address.split('%')[0]?.toLowerCase().split('::') ?? [];
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => '0');
+  const groups = [...left, ...zeros, ...right].slice(0, 4).map((group) => group.replace(/^0+(?=.)/, ''));
+  return `${groups.join(':')}::/64`;
+}

@@ -1,0 +1,33 @@
+import type { Method, RouteTable } from '../routing/route.ts';
+
+type Header = readonly [string, string];
+
+/** What a page of another origin may read; `isPublic`: of a route that needs no sign-in. */
+export function corsHeaders(origins: readonly string[], origin: string | undefined, isPublic: boolean): Header[] {
+  if (origin === undefined || origins.length === 0) return [];
+  const isListed = origins.includes(origin);
+  const isOpen = origins.includes('*') && isPublic;
+  if (!isListed && !isOpen) return [['vary', 'Origin']];
+  return [['access-control-allow-origin', isListed ? origin : '*'], ['vary', 'Origin'], ['access-control-expose-headers', exposedHeaders]];
+}
+
+const exposedHeaders = 'X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed, ETag, Accept-Ranges, Content-Range, Content-Disposition, Allow';
+
+const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'DELETE'];
+const allowedMethods = (table: Pick<RouteTable, 'match'>, path: string): Method[] => methods.filter((method) => table.match(method, path));
+const allowHeader = (allowed: readonly Method[]): Header => ['allow', [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')];
+
+/** For a call that no route takes: what its path would take, if there is such a path. */
+export function allowHeaders(table: Pick<RouteTable, 'match'>, path: string): Header[] {
+  const allowed = allowedMethods(table, path);
+  return allowed.length > 0 ? [allowHeader(allowed)] : [];
+}
+
+/** What an OPTIONS request is told; undefined where there is no such path. */
+export function preflightHeaders(cors: readonly Header[], table: Pick<RouteTable, 'match'>, path: string): Header[] | undefined {
+  const allowed = allowedMethods(table, path);
+  if (allowed.length === 0) return undefined;
+  const allow = allowHeader(allowed);
+  if (!cors.some(([name]) => name === 'access-control-allow-origin')) return [allow];
+  return [allow, ['access-control-allow-methods', allowed.join(', ')], ['access-control-allow-headers', 'Authorization, Content-Type, Idempotency-Key, X-Survey-Token, X-Filename, X-Request-Id, Last-Event-ID, Range, If-Range, If-Match, If-None-Match'], ['access-control-max-age', '600']];
+}

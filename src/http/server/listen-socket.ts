@@ -1,0 +1,59 @@
+import type { us_listen_socket } from 'uWebSockets.js';
+import type { Log } from '../../log.ts';
+import { watchDescriptors, type DescriptorWatch } from './file-descriptors.ts';
+import { uWS } from './uwebsockets.ts';
+
+export interface ListenSocketOptions {
+  app: { listen(host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void): void };
+  /** Several processes listen on one port: the kernel spreads connections. */
+  isPortShared: boolean;
+  log: Log;
+}
+
+const exclusivePort = 1;
+
+/**
+ * The socket by which connections come in. While the process has hardly any descriptors left it is closed, so that new connections are
+ * refused by the system at once, or go to other processes of the port; those that are open are served on.
+ */
+export function createListenSocket({ app, isPortShared, log }: ListenSocketOptions) {
+  let socket: us_listen_socket | undefined;
+  let watch: DescriptorWatch | undefined;
+
+  const open = (host: string, port: number) =>
+    new Promise<boolean>((resolve) =>
+      app.listen(host, port, isPortShared ? 0 : exclusivePort, (opened) => {
+        socket = opened || undefined;
+        resolve(socket !== undefined);
+      }),
+    );
+
+  const closeSocket = (): void => {
+    if (socket) uWS.us_listen_socket_close(socket);
+    socket = undefined;
+  };
+
+  return {
+    /** Gives the port. */
+    async listen(host: string, requestedPort: number): Promise<number> {
+      if (!(await open(host, requestedPort)) || !socket) throw new Error(`cannot listen on ${host}:${requestedPort}: the port (PORT) is in use or not allowed, or the address (HOST) is none of this machine`);
+      const port = uWS.us_socket_local_port(socket);
+      watch = watchDescriptors({
+        onExhausted: () => {
+          closeSocket();
+          log.error('file descriptors are nearly exhausted: no new connections are accepted for now');
+        },
+        onAvailable: async () => {
+          const isOpen = await open(host, port);
+          if (isOpen) log.info('new connections are accepted again');
+          return isOpen;
+        },
+      });
+      return port;
+    },
+    close(): void {
+      watch?.stop();
+      closeSocket();
+    },
+  };
+}

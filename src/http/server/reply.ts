@@ -1,0 +1,189 @@
+import { STATUS_CODES } from 'node:http';
+import type { HttpResponse } from 'uWebSockets.js';
+
+export type Header = readonly [string, string];
+
+/** One request's way out: everything that is written goes through here, once, and never after an abort. */
+export interface ReplyChannel {
+  readonly isOver: boolean;
+  onAbort(listener: () => void): void;
+  /** Sends a whole reply. */
+  send(status: number, headers: readonly Header[], body: string | Uint8Array): void;
+  /** Sends headers only: 204, 304, and HEAD (with the length that GET would have). */
+  sendHead(status: number, headers: readonly Header[], contentLength?: number): void;
+  /** Sends a body piece by piece with backpressure; `totalBytes` known gives Content-Length, unknown chunked encoding. */
+  stream(status: number, headers: readonly Header[], source: AsyncIterable<Uint8Array>, totalBytes?: number): Promise<void>;
+  /** Sends the reply and closes the connection: for bodies that were not read to their end. */
+  sendAndClose(status: number, headers: readonly Header[], body: string): void;
+  /** Sends the headers and keeps the body open for as long as there is something to say; undefined when the client has gone. */
+  open(status: number, headers: readonly Header[]): StreamingBody | undefined;
+}
+
+/** A body that is written as things happen. */
+export interface StreamingBody {
+  readonly isOver: boolean;
+  /** False when the socket has not taken all of it: then wait for `onWritable` before writing much more. */
+  write(text: string): boolean;
+  onWritable(listener: () => void): void;
+  onEnd(listener: () => void): void;
+  end(): void;
+  /** Cuts the connection. */
+  close(): void;
+}
+
+const statusLines = new Map(Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]));
+const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/**
+ * Writes status and headers. uWS writes values as they are, so a line break in one would start a new header: such a header is left out,
+ * and the rest travels as the tail of the first one, since a call into the server costs more than the text.
+ */
+function writeHead(res: HttpResponse, status: number, headers: readonly Header[]): void {
+  res.writeStatus(statusLines.get(status) ?? String(status));
+  let name = '';
+  let block = '';
+  for (const [key, value] of headers) {
+    if (!headerValue.test(value)) continue;
+    if (name === '') {
+      name = key;
+      block = value;
+    } else block += `\r\n${key}: ${value}`;
+  }
+  if (name !== '') res.writeHeader(name, block);
+}
+
+/** Takes hold of a uWS response; must be called before the first await. */
+export function openReply(res: HttpResponse): ReplyChannel {
+  let isOver = false;
+  let isStreaming = false;
+  const listeners: (() => void)[] = [];
+  res.onAborted(() => {
+    isOver = true;
+    for (const listener of listeners) listener();
+  });
+  const writeOnce = (write: () => void) => {
+    if (isOver || isStreaming) return;
+    isOver = true;
+    res.cork(write);
+  };
+  return {
+    get isOver() {
+      return isOver;
+    },
+    onAbort: (listener) => void (isOver ? listener() : listeners.push(listener)),
+    send: (status, headers, body) =>
+      writeOnce(() => {
+        writeHead(res, status, headers);
+        res.end(body);
+      }),
+    sendHead: (status, headers, contentLength) =>
+      writeOnce(() => {
+        writeHead(res, status, headers);
+        if (contentLength !== undefined) res.writeHeader('content-length', String(contentLength));
+        res.endWithoutBody();
+      }),
+    sendAndClose: (status, headers, body) =>
+      writeOnce(() => {
+        writeHead(res, status, headers);
+        res.end(body, true);
+      }),
+    open: (status, headers) => {
+      if (isOver || isStreaming) return undefined;
+      isStreaming = true;
+      res.cork(() => writeHead(res, status, headers));
+      return {
+        get isOver() {
+          return isOver;
+        },
+        write: (text) => {
+          let isTaken = true;
+          if (!isOver) res.cork(() => void (isTaken = res.write(text)));
+          return isTaken;
+        },
+        onWritable: (listener) =>
+          void res.onWritable(() => {
+            listener();
+            return true;
+          }),
+        onEnd: (listener) => void (isOver ? listener() : listeners.push(listener)),
+        end: () => {
+          if (isOver) return;
+          isOver = true;
+          res.cork(() => void res.end());
+          for (const listener of listeners) listener();
+        },
+        // Counts as an abort, of which the listeners hear.
+        close: () => void (isOver || res.close()),
+      };
+    },
+    stream: async (status, headers, source, totalBytes) => {
+      if (isOver || isStreaming) return;
+      isStreaming = true;
+      let onAbortWhileWaiting: () => void = () => undefined;
+      listeners.push(() => onAbortWhileWaiting());
+      const target: StreamTarget = { res, isAborted: () => isOver, waitFor: (listener) => (onAbortWhileWaiting = listener) };
+      try {
+        res.cork(() => writeHead(res, status, headers));
+        if (totalBytes === undefined) await streamChunked(target, source);
+        else await streamSized(target, source, totalBytes);
+      } catch (error) {
+        // The head is out, so the only honest sign of failure left is a cut connection.
+        if (!isOver) res.close();
+        throw error;
+      } finally {
+        isOver = true;
+      }
+    },
+  };
+}
+
+interface StreamTarget {
+  res: HttpResponse;
+  isAborted(): boolean;
+  /** Told when the client goes, in place of who was to be told before: a download may wait a million times. */
+  waitFor(listener: () => void): void;
+}
+
+/** Resolves with the offset that the socket has taken, or −1 when the client has gone. */
+function whenWritable({ res, waitFor }: StreamTarget): Promise<number> {
+  return new Promise((resolve) => {
+    waitFor(() => resolve(-1));
+    res.onWritable((offset) => {
+      resolve(offset);
+      return true;
+    });
+  });
+}
+
+async function streamChunked(target: StreamTarget, source: AsyncIterable<Uint8Array>): Promise<void> {
+  const { res } = target;
+  for await (const chunk of source) {
+    if (target.isAborted()) return;
+    let isRoomLeft = true;
+    res.cork(() => {
+      isRoomLeft = res.write(chunk);
+    });
+    if (!isRoomLeft) await whenWritable(target);
+  }
+  if (!target.isAborted()) res.cork(() => void res.end());
+}
+
+async function streamSized(target: StreamTarget, source: AsyncIterable<Uint8Array>, totalBytes: number): Promise<void> {
+  const { res } = target;
+  for await (const chunk of source) {
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (target.isAborted()) return;
+      const start = res.getWriteOffset();
+      let isWritten = true;
+      res.cork(() => {
+        [isWritten] = res.tryEnd(rest, totalBytes);
+      });
+      if (isWritten) break;
+      const offset = await whenWritable(target);
+      if (offset < 0) return;
+      rest = rest.subarray(offset - start);
+    }
+  }
+  if (!target.isAborted() && totalBytes === 0) res.cork(() => void res.end());
+}

@@ -1,0 +1,224 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import type { HttpResponse } from 'uWebSockets.js';
+import { Problem, validationProblem } from '../../errors.ts';
+import { createBodyDrain } from './body-drain.ts';
+
+/** Bytes that a client is still sending. */
+interface Incoming {
+  /** More may come than would ever be taken: a reply that does not wait for the end must close the connection. */
+  mustClose(): boolean;
+  /** Before a reply that closes the connection because of the size: lets an honest sender finish (see BodyTail). */
+  drained(): Promise<void>;
+}
+
+/** A request body on its way in. `uWS` hands chunks out once, so reading starts before anything is awaited. */
+export interface IncomingBody extends Incoming {
+  /** The whole body; refuses with PAYLOAD_TOO_LARGE past the limit, and when the client breaks off. */
+  whole(): Promise<Buffer>;
+}
+
+/** A body that is taken piece by piece. */
+export interface IncomingStream extends Incoming {
+  /** The pieces as they come, once. Throws PAYLOAD_TOO_LARGE past the limit, and when the client breaks off. The sender waits while nobody reads. */
+  chunks(): AsyncGenerator<Buffer>;
+  /** Lets the rest pass by unread. */
+  discard(): void;
+}
+
+export interface ReceiveOptions {
+  limitBytes: number;
+  declaredBytes: number | undefined;
+  /** Tells when the client has gone. */
+  onAbort(listener: () => void): void;
+}
+
+/** Starts reading at once; must be called in the synchronous part of the request. */
+export function receiveBody(res: HttpResponse, { limitBytes, declaredBytes, onAbort }: ReceiveOptions): IncomingBody {
+  const drain = createBodyDrain({ limitBytes, declaredBytes, onAbort });
+  if (declaredBytes !== undefined && declaredBytes > limitBytes) {
+    res.onData((chunk, isLast) => drain.received(chunk.byteLength, isLast));
+    return { whole: () => Promise.reject(bodyTooLarge(limitBytes)), mustClose: () => true, drained: drain.drained };
+  }
+  let isLastSeen = false;
+  let chunks: Buffer | undefined;
+  let outcome: Buffer | Problem | undefined;
+  let settle: ((outcome: Buffer | Problem) => void) | undefined;
+  const finish = (result: Buffer | Problem) => {
+    if (outcome !== undefined) return;
+    outcome = result;
+    settle?.(result);
+  };
+  onAbort(() => finish(bodyAborted()));
+  res.onData((chunk, isLast) => {
+    isLastSeen ||= isLast;
+    drain.received(chunk.byteLength, isLast);
+    if (outcome !== undefined) return;
+    const bytes = Buffer.from(chunk);
+    if ((chunks?.length ?? 0) + bytes.length > limitBytes) return finish(bodyTooLarge(limitBytes));
+    // uWS takes the memory back on return, so every chunk is copied.
+    if (isLast) return finish(chunks === undefined ? Buffer.from(bytes) : Buffer.concat([chunks, bytes]));
+    chunks = chunks === undefined ? Buffer.from(bytes) : Buffer.concat([chunks, bytes]);
+  });
+  return {
+    mustClose: () => !isLastSeen && declaredBytes === undefined,
+    drained: drain.drained,
+    whole: () =>
+      new Promise((resolve, reject) => {
+        settle = (result) => (result instanceof Problem ? reject(result) : resolve(result));
+        if (outcome !== undefined) settle(outcome);
+      }),
+  };
+}
+
+/** Held back by a reader that is slow; then the sender is told to wait. */
+const maxBufferedBytes = 512 * 1024;
+
+/** As `receiveBody`, for bodies that are too large to be held. */
+export function receiveStream(res: HttpResponse, { limitBytes, declaredBytes, onAbort }: ReceiveOptions): IncomingStream {
+  const drain = createBodyDrain({ limitBytes, declaredBytes, onAbort });
+  const bufferedChunks: Buffer[] = [];
+  let [bufferedBytes, receivedBytes] = [0, 0];
+  let [isPaused, isLastSeen, isDiscarded] = [false, false, false];
+  let problem: Problem | undefined = declaredBytes !== undefined && declaredBytes > limitBytes ? bodyTooLarge(limitBytes) : undefined;
+  let wake: () => void = () => undefined;
+  const resume = () => {
+    if (isPaused) res.resume();
+    isPaused = false;
+  };
+  onAbort(() => {
+    isPaused = false;
+    if (!isLastSeen) problem ??= bodyAborted();
+    wake();
+  });
+  res.onData((chunk, isLast) => {
+    isLastSeen ||= isLast;
+    drain.received(chunk.byteLength, isLast);
+    receivedBytes += chunk.byteLength;
+    if (receivedBytes > limitBytes) problem ??= bodyTooLarge(limitBytes);
+    if (!problem && !isDiscarded && chunk.byteLength > 0) {
+      // uWS takes the memory back on return, so every chunk is copied.
+      const bytes = Buffer.from(chunk.slice(0));
+      bufferedChunks.push(bytes);
+      bufferedBytes += bytes.length;
+      if (bufferedBytes > maxBufferedBytes && !isPaused && !isLast) {
+        isPaused = true;
+        res.pause();
+      }
+    }
+    wake();
+  });
+  return {
+    mustClose: () => !isLastSeen && (declaredBytes === undefined || declaredBytes > limitBytes),
+    drained: drain.drained,
+    async *chunks() {
+      for (;;) {
+        if (problem) throw problem;
+        const chunk = bufferedChunks.shift();
+        if (chunk) {
+          bufferedBytes -= chunk.length;
+          if (bufferedBytes < maxBufferedBytes / 2) resume();
+          yield chunk;
+        } else if (isLastSeen) return;
+        else await new Promise<void>((resolve) => (wake = resolve));
+      }
+    },
+    discard() {
+      isDiscarded = true;
+      bufferedChunks.length = 0;
+      resume();
+    },
+  };
+}
+
+function bodyAborted(): Problem {
+  return validationProblem([{ path: '', message: 'the body was broken off' }], 'The body was broken off');
+}
+
+function bodyTooLarge(limitBytes: number): Problem {
+  return new Problem('PAYLOAD_TOO_LARGE', `The body is larger than ${limitBytes} bytes`);
+}
+
+/** Blanks and tabs are named: `\s` would take other blanks of Unicode too. */
+const jsonType = /^application\/json[ \t]*(;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
+
+export function assertJsonType(contentType: string | undefined, contentEncoding: string | undefined): void {
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity')
+    throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'Compressed bodies are not taken');
+  if (contentType === undefined || !(contentType === 'application/json' || jsonType.test(contentType)))
+    throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/json in UTF-8');
+}
+
+/** The deepest nesting of arrays and objects that is read. */
+const maxDepth = 16;
+const [quote, backslash, openBrace, closeBrace, openBracket, closeBracket] = [0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d];
+
+function isDeeperThan(bytes: Buffer, limit: number): boolean {
+  let depth = 0;
+  let isInString = false;
+  for (let i = 0; i < bytes.length; i += 1) {
+    const byte = bytes[i];
+    if (isInString) {
+      if (byte === backslash) i += 1;
+      else if (byte === quote) isInString = false;
+    } else if (byte === quote) isInString = true;
+    else if (byte === openBrace || byte === openBracket) {
+      depth += 1;
+      if (depth > limit) return true;
+    } else if (byte === closeBrace || byte === closeBracket) depth -= 1;
+  }
+  return false;
+}
+
+/**
+ * Parses a JSON body: strict UTF-8, at most 16 levels deep, no lone surrogates and no NUL in any string. Of duplicate keys the last counts.
+ * Numbers are checked by `assertPlainNumbers` or by the reader itself.
+ */
+export function parseJson(bytes: Buffer): unknown {
+  if (bytes.length > 64 && isDeeperThan(bytes, maxDepth))
+    throw validationProblem([{ path: '', message: `nested deeper than ${maxDepth} levels` }], 'The body is nested too deeply');
+  return parseJsonOfAnyDepth(bytes);
+}
+
+/** The same without the look at the nesting, for readers that do not recurse. */
+export function parseJsonOfAnyDepth(bytes: Buffer): unknown {
+  const text = decode(bytes);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw validationProblem([{ path: '', message: 'the body is not valid JSON' }], 'The body is not valid JSON');
+  }
+  // Raw bytes cannot hold a surrogate or a control character inside a JSON string; only an escape can.
+  if (text.includes('\\u')) {
+    if (isDeeperThan(bytes, maxDepth)) throw validationProblem([{ path: '', message: `nested deeper than ${maxDepth} levels` }], 'The body is nested too deeply');
+    assertWellFormedStrings(value, '');
+  }
+  return value;
+}
+
+/** Most bodies are plain ASCII, which is the quickest to look at and to copy. */
+function decode(bytes: Buffer): string {
+  if (isAscii(bytes)) return bytes.toString('latin1');
+  if (!isUtf8(bytes)) throw validationProblem([{ path: '', message: 'the body is not valid UTF-8' }], 'The body is not valid UTF-8');
+  return bytes.toString('utf8');
+}
+
+function assertWellFormedStrings(value: unknown, path: string): void {
+  if (typeof value === 'string') {
+    if (!value.isWellFormed() || value.includes('\u0000'))
+      throw validationProblem([{ path, message: 'the text holds a lone surrogate or a NUL character' }]);
+  } else if (typeof value === 'object' && value !== null)
+    for (const [key, item] of Object.entries(value)) {
+      assertWellFormedStrings(key, path);
+      assertWellFormedStrings(item, path === '' ? key : `${path}.${key}`);
+    }
+}
+
+/** Refuses numbers that would not come back as sent: non-finite ones, and whole ones past 2^53 − 1. */
+export function assertExactNumbers(value: unknown, path = ''): void {
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)))
+      throw validationProblem([{ path, message: 'the number cannot be represented exactly' }]);
+  } else if (typeof value === 'object' && value !== null)
+    for (const [key, item] of Object.entries(value)) assertExactNumbers(item, path === '' ? key : `${path}.${key}`);
+}

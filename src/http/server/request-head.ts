@@ -1,0 +1,89 @@
+import type { HttpRequest } from 'uWebSockets.js';
+import { validationProblem, type Problem } from '../../errors.ts';
+
+/**
+ * Every header that the service reads; no other one reaches a handler. The word says what becomes of a value that holds anything but
+ * visible ASCII, blanks and tabs:
+ *
+ * - `refused`: VALIDATION_ERROR.
+ * - `exact`: nothing here. Its reader compares the whole value or matches it against an ASCII pattern, so that it equals no good value
+ *   and has the consequence of any wrong one: 401 for authorization, 415 for content-type, 403 for x-survey-token, 400 with a message of
+ *   their own for idempotency-key and x-filename; x-forwarded-for is not believed, and x-request-id is replaced.
+ * - `present`: only whether the header is there counts.
+ */
+const headerRules = {
+  accept: 'refused',
+  'access-control-request-method': 'refused',
+  authorization: 'exact',
+  'content-encoding': 'refused',
+  'content-length': 'refused',
+  'content-type': 'exact',
+  expect: 'refused',
+  forwarded: 'present',
+  host: 'refused',
+  'idempotency-key': 'exact',
+  'if-none-match': 'refused',
+  'if-range': 'refused',
+  'last-event-id': 'refused',
+  origin: 'refused',
+  range: 'refused',
+  'sec-websocket-extensions': 'refused',
+  'sec-websocket-key': 'refused',
+  'sec-websocket-protocol': 'refused',
+  'transfer-encoding': 'refused',
+  via: 'present',
+  'x-filename': 'exact',
+  'x-forwarded-for': 'exact',
+  'x-forwarded-host': 'present',
+  'x-forwarded-proto': 'present',
+  'x-real-ip': 'present',
+  'x-request-id': 'exact',
+  'x-survey-token': 'exact',
+} as const;
+
+export type HeaderName = keyof typeof headerRules;
+export type HeaderValues = ReadonlyMap<HeaderName, string>;
+
+const rulesByName: ReadonlyMap<string, 'refused' | 'exact' | 'present'> = new Map(Object.entries(headerRules));
+const visibleAscii = /^[\t\x20-\x7e]*$/;
+
+/** Whether a request is refused because of this header value. */
+export const isRefusedHeader = (name: string, value: string): boolean => rulesByName.get(name) === 'refused' && !visibleAscii.test(value);
+
+export interface RequestHead {
+  method: string;
+  path: string;
+  query: string;
+  headers: HeaderValues;
+  /** Why the request is refused whatever it asks for. */
+  problem: Problem | undefined;
+  /** Where the request ends is doubtful, so that the connection has to be closed. */
+  isFramingAmbiguous: boolean;
+}
+
+/** Copies what is needed from the request: it is only valid until the first await. Repeated headers are joined by commas. */
+export function readRequestHead(req: HttpRequest): RequestHead {
+  const headers = new Map<HeaderName, string>();
+  let problem: Problem | undefined;
+  let isFramingAmbiguous = false;
+  const refuse = (path: HeaderName, message: string): void => {
+    problem = validationProblem([{ path, message }]);
+    isFramingAmbiguous ||= framingHeaders.has(path);
+  };
+  req.forEach((name, value) => {
+    if (!isKnownHeader(name)) return;
+    if (isRefusedHeader(name, value)) return refuse(name, 'may hold visible ASCII characters, blanks and tabs only');
+    const previous = headers.get(name);
+    if (previous === undefined) headers.set(name, value);
+    else if (framingHeaders.has(name)) refuse(name, 'the header is given twice');
+    else headers.set(name, `${previous}, ${value}`);
+  });
+  const encoding = headers.get('transfer-encoding');
+  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') refuse('transfer-encoding', 'only chunked is known');
+  return { method: req.getMethod().toUpperCase(), path: req.getUrl(), query: req.getQuery() ?? '', headers, problem, isFramingAmbiguous };
+}
+
+/** They say where a request ends or whose it is: two readers must not understand them differently. */
+const framingHeaders: ReadonlySet<string> = new Set<HeaderName>(['content-length', 'transfer-encoding', 'host']);
+
+const isKnownHeader = (name: string): name is HeaderName => rulesByName.has(name);

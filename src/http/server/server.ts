@@ -1,0 +1,144 @@
+import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
+import { Problem } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { Metrics } from '../../metrics.ts';
+import { writeResponse } from './write-response.ts';
+import { receiveBody, receiveStream, type ReceiveOptions } from './request-body.ts';
+import { socketAddressText } from './client-address.ts';
+import { allowHeaders, corsHeaders, preflightHeaders } from './cors.ts';
+import type { RequestContext } from '../routing/dispatch.ts';
+import { uWS } from './uwebsockets.ts';
+import { readRequestHead, type RequestHead } from './request-head.ts';
+import { createListenSocket, type ListenSocketOptions } from './listen-socket.ts';
+import { openReply, type ReplyChannel } from './reply.ts';
+import { requestIdOf } from './request-id.ts';
+import { defaultMaxBodyBytes, type RouteMatch, type Method, type Outcome, type RouteTable } from '../routing/route.ts';
+import { submitPath, type SubmitFastPath } from '../submit/fast-path.ts';
+
+type Header = readonly [string, string];
+export type Dispatch = (context: RequestContext) => Promise<{ outcome: Outcome | Problem; headers: Header[] }>;
+
+export interface ServerOptions {
+  /** Routes below `/api/v1`. */
+  api: RouteTable;
+  /** Routes at the root: health, metrics, docs. */
+  root: RouteTable;
+  dispatch: Dispatch;
+  addressOf(socketAddress: string, forwardedFor: string | undefined): string;
+  corsOrigins: readonly string[];
+  /** Several processes listen on one port: the kernel spreads connections. */
+  isPortShared: boolean;
+  log: Log;
+  metrics: Pick<Metrics, 'requested'>;
+  /** Adds WebSocket routes before the catch-all. */
+  addWebSockets?(app: Pick<TemplatedApp, 'ws'>): void;
+  /** Takes the usual submissions on a shorter way. */
+  submitFastPath?: SubmitFastPath | undefined;
+}
+
+export const basePath = '/api/v1';
+
+/** What the native binary can do beyond its published types. */
+interface NativeApp extends Omit<TemplatedApp, 'listen'> {
+  listen: ListenSocketOptions['app']['listen'];
+  close(): void;
+}
+
+export function createServer(options: ServerOptions) {
+  const app = uWS.App() as unknown as NativeApp;
+  const listenSocket = createListenSocket({ app, isPortShared: options.isPortShared, log: options.log });
+  let isDraining = false;
+  let inFlight = 0;
+  options.addWebSockets?.(app);
+  const trackRequest = () => {
+    inFlight += 1;
+    return () => void (inFlight -= 1);
+  };
+  const handleRequest = (res: HttpResponse, req: HttpRequest): void => {
+    const end = trackRequest();
+    // Whatever is thrown here would end the process, so nothing may be.
+    serve(options, res, req, () => isDraining).finally(end).catch((error: unknown) => options.log.error({ err: error }, 'writing a reply failed'));
+  };
+  const { submitFastPath } = options;
+  if (submitFastPath)
+    app.post(basePath + submitPath.replace(/\{(\w+)\}/g, ':$1'), (res, req) => {
+      if (isDraining || !submitFastPath(res, req, trackRequest)) handleRequest(res, req);
+    });
+  app.any('/*', handleRequest);
+  return {
+    listen: listenSocket.listen,
+    /** Every reply to a call that comes from now on ends its connection, so that those which are kept open move elsewhere before anything is closed. */
+    closeAfterReply(): void {
+      isDraining = true;
+    },
+    /** Stops taking connections, lets running requests end (bounded by the deadline), then closes the rest. */
+    async drain(deadlineMs: number): Promise<void> {
+      isDraining = true;
+      listenSocket.close();
+      const until = performance.now() + deadlineMs;
+      while (inFlight > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+      app.close();
+    },
+    get isDraining() {
+      return isDraining;
+    },
+    get inFlight() {
+      return inFlight;
+    },
+  };
+}
+
+export type Server = ReturnType<typeof createServer>;
+
+async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest, isDraining: () => boolean): Promise<void> {
+  const startedAt = performance.now();
+  const reply = openReply(res);
+  const head = readRequestHead(req);
+  const { table, path } = routeTableFor(options, head.path);
+  const isHead = head.method === 'HEAD';
+  const match = methods.has(head.method) || isHead ? table.match(isHead ? 'GET' : (head.method as Method), path) : undefined;
+  const address = options.addressOf(socketAddressText(res.getRemoteAddress()), head.headers.get('x-forwarded-for'));
+  const requestId = requestIdOf(head.headers.get('x-request-id'));
+  const isStream = match?.route.bodyKind === 'stream';
+  const stream = isStream ? receiveStream(res, receiveOptions(head, match, reply)) : undefined;
+  const body = isStream || !hasBody(head) ? undefined : receiveBody(res, receiveOptions(head, match, reply));
+  const cors = corsHeaders(options.corsOrigins, head.headers.get('origin'), (match ?? preflightedRoute(table, head, path))?.route.access.kind === 'public');
+  const corsPreflight = head.method === 'OPTIONS' && !head.problem ? preflightHeaders(cors, table, path) : undefined;
+  let status: number;
+  if (corsPreflight) {
+    status = 204;
+    reply.sendHead(204, [['x-request-id', requestId], ...cors, ...corsPreflight, ...closeHeaders(isDraining())]);
+  } else {
+    const context: RequestContext = { match, problem: head.problem, query: head.query, headers: head.headers, address, requestId, body: takesBody(head) ? body : undefined, stream, reply };
+    const result = await options.dispatch(context);
+    const isTooLarge = result.outcome instanceof Problem && result.outcome.status === 413;
+    // Who asked first has sent nothing yet.
+    if (isTooLarge && !head.headers.has('expect')) await (stream ?? body)?.drained();
+    status = await writeResponse(reply, result.outcome, [...result.headers, ...cors, ...(match ? [] : allowHeaders(table, path)), ...closeHeaders(isDraining())], { isHead, requestId, mustClose: head.isFramingAmbiguous || (stream ?? body)?.mustClose() === true });
+  }
+  options.metrics.requested(match?.route.path ?? 'none', status, (performance.now() - startedAt) / 1000);
+}
+
+const closeHeaders = (isDraining: boolean): Header[] => (isDraining ? [['connection', 'close']] : []);
+
+const methods = new Set(['GET', 'POST', 'PUT', 'DELETE']);
+const matchNothing: RouteTable['match'] = () => undefined;
+
+function routeTableFor(options: ServerOptions, path: string): { table: Pick<RouteTable, 'match'>; path: string } {
+  if (path.startsWith(`${basePath}/`)) return { table: options.api, path: path.slice(basePath.length) };
+  return path.startsWith('/api/') ? { table: { match: matchNothing }, path } : { table: options.root, path };
+}
+
+/** What a browser is going to call, where this is its preflight. */
+function preflightedRoute(table: Pick<RouteTable, 'match'>, { method, headers }: RequestHead, path: string): RouteMatch | undefined {
+  const requestedMethod = method === 'OPTIONS' ? headers.get('access-control-request-method') : undefined;
+  return requestedMethod !== undefined && methods.has(requestedMethod) ? table.match(requestedMethod as Method, path) : undefined;
+}
+
+const takesBody = ({ method }: RequestHead): boolean => method === 'POST' || method === 'PUT';
+const hasBody = (head: RequestHead): boolean => takesBody(head) || head.headers.has('content-length') || head.headers.has('transfer-encoding');
+
+function receiveOptions(head: RequestHead, match: RouteMatch | undefined, { onAbort }: ReplyChannel): ReceiveOptions {
+  const declared = head.headers.get('content-length');
+  return { limitBytes: match?.route.maxBodyBytes ?? defaultMaxBodyBytes, declaredBytes: declared === undefined ? undefined : Number(declared), onAbort };
+}

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { summaryTask, type StoredSummary, type Summary } from '../../../ai/tasks/analyse-answers.ts';
+import type { Provider } from '../../../ai/providers/provider.ts';
+import { ask } from '../../../ai/tasks/ask.ts';
+import type { SurveyWithQuestions } from '../../../domain/survey.ts';
+import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
+import { retryOnOutage } from '../../../stores/postgres/client.ts';
+
+export interface SummariseNotesDeps {
+  store: Pick<AiStore, 'listNotes' | 'dropUnusedNotes' | 'findSummary' | 'saveSummary' | 'dropUnseenSummaries' | 'lastResult'>;
+}
+
+/** So many notes, or summaries of them, are summed up at once. */
+const maxTextsPerCall = 40;
+const emptySummary: Summary = { summary: '', insights: [], recommendations: [] };
+
+/**
+ * Sums the notes up as a tree: forty notes to a summary, forty summaries to one of the next level, until one call holds what is left. Every level holds
+ * at most forty texts at a time, and every summary is kept: notes are only added at the end, so the next analysis asks for the last branches alone.
+ * While the notes are the same the last conclusion stands.
+ */
+export async function summariseNotes({ store }: SummariseNotesDeps, { job, survey: { title }, provider, signal }: { job: SurveyJob; survey: SurveyWithQuestions; provider: Provider; signal: AbortSignal }): Promise<StoredSummary> {
+  const sumUp = async (texts: readonly string[]): Promise<string> => {
+    const basis = digestOf(title, texts);
+    const known = await retryOnOutage(() => store.findSummary(job, basis, job.id));
+    if (known !== undefined) return known;
+    const { summary } = (await ask(provider, summaryTask(title, texts), signal)).value;
+    await retryOnOutage(() => store.saveSummary(job, job.id, { basis, summary }));
+    return summary;
+  };
+  await retryOnOutage(() => store.dropUnusedNotes(job));
+  const texts = await lastTexts(store.listNotes(job), sumUp);
+  const basis = digestOf(title, texts);
+  const last = (await retryOnOutage(() => store.lastResult(job))) as StoredSummary | null;
+  const conclusion = last?.basis === basis ? last.conclusion : texts.length === 0 ? emptySummary : (await ask(provider, summaryTask(title, texts), signal)).value;
+  await retryOnOutage(() => store.dropUnseenSummaries(job, job.id));
+  return { basis, conclusion };
+}
+
+/** At most forty texts that stand for all. */
+async function lastTexts(notes: AsyncIterable<string>, sumUp: (texts: readonly string[]) => Promise<string>): Promise<string[]> {
+  const levels: string[][] = [[]];
+  // A full level is summed up when there is more: what fits into one call stays as it is.
+  const add = async (text: string, at = 0): Promise<void> => {
+    const level = (levels[at] ??= []);
+    if (level.length === maxTextsPerCall) await add(await sumUp(level.splice(0)), at + 1);
+    level.push(text);
+  };
+  for await (const note of notes) await add(note);
+  for (let at = 0; at < levels.length - 1; at += 1) {
+    const rest = levels[at] ?? [];
+    const [only] = rest;
+    if (only !== undefined) await add(rest.length === 1 ? only : await sumUp(rest), at + 1);
+  }
+  return levels.at(-1) ?? [];
+}
+
+const digestOf = (title: string, texts: readonly string[]): string => createHash('sha256').update(JSON.stringify([title, texts])).digest('base64url');

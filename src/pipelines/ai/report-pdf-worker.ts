@@ -1,0 +1,6 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { ReportDocument } from '../../ai/tasks/report.ts';
+import { renderReportPdf } from './report-pdf.ts';
+
+// The body of the thread that draws a report.
+parentPort?.postMessage(await renderReportPdf(workerData as ReportDocument));

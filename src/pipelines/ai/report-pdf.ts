@@ -1,0 +1,82 @@
+import PDFDocument from 'pdfkit';
+import type { ReportDocument } from '../../ai/tasks/report.ts';
+import { visibleQuestions } from '../../domain/survey.ts';
+import { numberPages } from '../exports/pdf/pdf.ts';
+import { drawQuestion } from '../exports/pdf/question.ts';
+import { createSheet, page, type Sheet } from '../exports/pdf/sheet.ts';
+import { createTypesetter } from '../exports/pdf/text.ts';
+import { wordsOf } from '../exports/pdf/words.ts';
+import { tableOf } from '../exports/tables.ts';
+
+const headings: Readonly<Record<string, string>> = {
+  en: 'Recommendations', es: 'Recomendaciones', fr: 'Recommandations', de: 'Empfehlungen', it: 'Raccomandazioni', pt: 'Recomendações', nl: 'Aanbevelingen', pl: 'Zalecenia', ru: 'Рекомендации',
+  zh: '建议', 'zh-hant': '建議', ja: '提言', ko: '권고 사항', ar: 'التوصيات', he: 'המלצות',
+};
+
+/** A report on paper: its sections, each with the charts and tables of the questions that it speaks of, then the recommendations. */
+export async function renderReportPdf(document: ReportDocument): Promise<Uint8Array> {
+  const { survey, report, createdAt } = document;
+  const doc = new PDFDocument({ size: 'A4', margin: 0, bufferPages: true, autoFirstPage: true, info: { Title: report.title, Creator: 'survey-service', CreationDate: createdAt } });
+  const pieces: Uint8Array[] = [];
+  const done = new Promise<void>((resolve, reject) => doc.on('data', (piece: Uint8Array) => void pieces.push(piece)).on('end', resolve).on('error', reject));
+  const sheet = createSheet(doc, createTypesetter(doc, survey.language), { isRightToLeft: /^(?:ar|he)\b/i.test(survey.language) });
+  drawHead(sheet, document);
+  drawSections(sheet, document);
+  if (report.recommendations) drawRecommendations(sheet, report.recommendations, survey.language);
+  numberPages(sheet, report.title);
+  doc.end();
+  await done;
+  return Uint8Array.from(Buffer.concat(pieces));
+}
+
+const quiet = { size: 9, color: '#52606d' } as const;
+
+function drawHead(sheet: Sheet, { survey, report, head, createdAt }: ReportDocument): void {
+  const words = wordsOf(survey.language);
+  sheet.shapes((doc) => doc.rect(0, 0, page.width, 14).fill('#0072b2'));
+  sheet.write(report.title, { size: 22, weight: 'bold' });
+  if (survey.title !== report.title) sheet.write(survey.title, { size: 11, color: '#52606d' });
+  sheet.gap(4);
+  sheet.flow([
+    { text: `${words.responses}: ${head.totalResponses}` }, { text: `${words.complete}: ${head.completeResponses}` }, { text: `${words.completionRate}: ${head.completionRate.toFixed(1)} %` },
+    { text: `${words.made} ${createdAt.toISOString().slice(0, 10)}` },
+  ], quiet);
+  sheet.gap(12);
+}
+
+function drawSections(sheet: Sheet, { survey, report, figures }: ReportDocument): void {
+  const words = wordsOf(survey.language);
+  const questions = visibleQuestions(survey);
+  const shown = new Set<string>();
+  for (const { heading, text, questionIds } of report.sections) {
+    drawText(sheet, heading, text);
+    for (const [index, question] of questions.entries()) {
+      const statistic = figures.find(({ questionId }) => questionId === question.id);
+      // Each question's chart once, where it is spoken of first.
+      if (!statistic || !questionIds.includes(question.id) || shown.has(question.id)) continue;
+      shown.add(question.id);
+      drawQuestion(sheet, tableOf({ question, statistic: { ...statistic, type: question.type } }, words), { number: index + 1, words });
+    }
+  }
+}
+
+function drawText(sheet: Sheet, heading: string, text: string): void {
+  sheet.ensure(70);
+  sheet.write(heading, { size: 14, weight: 'bold' });
+  sheet.gap(3);
+  sheet.write(text, { size: 10.5 });
+  sheet.gap(14);
+}
+
+function drawRecommendations(sheet: Sheet, recommendations: readonly string[], language: string): void {
+  const tag = language.toLowerCase();
+  const base = tag.split('-')[0] ?? '';
+  const heading = /^zh-(?:hant|tw|hk|mo)\b/.test(tag) ? headings['zh-hant'] : headings[base];
+  sheet.ensure(70);
+  sheet.write(heading ?? 'Recommendations', { size: 14, weight: 'bold' });
+  sheet.gap(3);
+  for (const [index, text] of recommendations.entries()) {
+    sheet.write(`${index + 1}. ${text}`, { size: 10.5 });
+    sheet.gap(4);
+  }
+}

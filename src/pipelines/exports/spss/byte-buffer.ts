@@ -1,0 +1,63 @@
+/** A growing piece of a file in little-endian order. */
+export function createByteBuffer(initial = 4096) {
+  let buffer = Buffer.alloc(initial);
+  let used = 0;
+  const room = (bytes: number) => {
+    if (used + bytes > buffer.length) {
+      const larger = Buffer.alloc(Math.max(buffer.length * 2, used + bytes));
+      buffer.copy(larger, 0, 0, used);
+      buffer = larger;
+    }
+  };
+  return {
+    get length() {
+      return used;
+    },
+    int(value: number): void {
+      room(4);
+      used = buffer.writeInt32LE(value, used);
+    },
+    double(value: number): void {
+      room(8);
+      used = buffer.writeDoubleLE(value, used);
+    },
+    byte(value: number): void {
+      room(1);
+      buffer[used++] = value;
+    },
+    /** A byte that was written before. */
+    set(at: number, value: number): void {
+      buffer[at] = value;
+    },
+    bytes(value: Uint8Array): void {
+      room(value.length);
+      buffer.set(value, used);
+      used += value.length;
+    },
+    /** A text filled up with blanks. */
+    text(value: string, width: number): void {
+      const coded = Buffer.from(value);
+      const padded = Buffer.alloc(width, ' ');
+      coded.copy(padded, 0, 0, width);
+      this.bytes(padded);
+    },
+    /** What was written since the last time. */
+    take(): Buffer {
+      const taken = Buffer.from(buffer.subarray(0, used));
+      used = 0;
+      return taken;
+    },
+  };
+}
+
+export type ByteBuffer = ReturnType<typeof createByteBuffer>;
+
+/** The text, or as many of its whole characters as fit into so many bytes of UTF-8. */
+export function truncateToBytes(text: string, mostBytes: number): string {
+  // No UTF-16 unit takes more than three bytes.
+  if (text.length * 3 <= mostBytes || Buffer.byteLength(text) <= mostBytes) return text;
+  const bytes = Buffer.from(text);
+  let end = mostBytes;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end);
+}

@@ -1,0 +1,89 @@
+import type { SurveyActors } from '../../actors/survey-cache.ts';
+import type { Log } from '../../log.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import type { Intake } from '../../stores/redis/intake/intake.ts';
+import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
+
+export interface BatchFollowUpDeps {
+  actors: Pick<SurveyActors, 'quotaFilled'>;
+  surveys: Pick<SurveyStore, 'saveCounts'>;
+  intake: Pick<Intake, 'counts'>;
+  log: Log;
+  /** How soon what failed is tried again; short in tests. */
+  retryMs?: number;
+}
+
+/**
+ * What the control plane hears of stored batches: quotas that were filled, and how many responses each survey has. Neither holds up the
+ * batches behind: what fails is owed and tried again, and what this process dies with is found by `createReconcile`.
+ */
+export function createBatchFollowUp({ actors, surveys, intake, log, retryMs = 5000 }: BatchFollowUpDeps) {
+  const surveysToCount = new Set<string>();
+  const surveysToClose = new Set<string>();
+  let saving: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+
+  const scheduleRetry = (): void => {
+    if (isStopped) return;
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      void save();
+      void close();
+    }, retryMs);
+    timer.unref();
+  };
+
+  const close = async (): Promise<void> => {
+    for (const surveyId of [...surveysToClose])
+      try {
+        surveysToClose.delete(surveyId);
+        await actors.quotaFilled(surveyId);
+      } catch (error) {
+        if (isNotFound(error)) continue;
+        log.warn({ err: error, surveyId }, 'a survey whose quota is filled could not be closed yet');
+        surveysToClose.add(surveyId);
+        scheduleRetry();
+      }
+  };
+
+  const savePending = async (): Promise<void> => {
+    // In one order, as another process may be saving the counts of some of them.
+    const surveyIds = [...surveysToCount].sort();
+    surveysToCount.clear();
+    try {
+      const counts = await Promise.all(surveyIds.map(async (surveyId) => ({ surveyId, found: await intake.counts(surveyId) })));
+      await surveys.saveCounts(counts.flatMap(({ surveyId, found }) => (found ? [{ surveyId, responses: found.total, completed: found.completed }] : [])));
+    } catch (error) {
+      log.debug({ err: error }, 'response counts could not be saved yet');
+      for (const surveyId of surveyIds) surveysToCount.add(surveyId);
+      scheduleRetry();
+    }
+  };
+
+  /** One after the other: of two at once the one that counted earlier might be stored later. */
+  const save = (): Promise<void> => (saving = saving.then(() => (surveysToCount.size > 0 ? savePending() : undefined)));
+
+  return {
+    /** Closes surveys whose quota a batch has filled. A survey that is gone meanwhile needs no closing. */
+    closeFullSurveys(entries: readonly StreamEntry[]): Promise<void> {
+      for (const entry of entries) for (const surveyId of entry.filled) surveysToClose.add(surveyId);
+      return close();
+    },
+    saveCounts(entries: readonly StreamEntry[]): Promise<void> {
+      for (const entry of entries) for (const surveyId of entry.surveyIds) surveysToCount.add(surveyId);
+      return save();
+    },
+    /** Tries nothing again any more. */
+    stop(): void {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+export type BatchFollowUp = ReturnType<typeof createBatchFollowUp>;
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'NOT_FOUND';
+}

@@ -1,0 +1,225 @@
+import { setMaxListeners } from 'node:events';
+import type { Log } from '../../log.ts';
+import type { Metrics } from '../../metrics.ts';
+import type { StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
+import type { Shard } from '../../stores/redis/intake/shards.ts';
+import { isAtOrAfter, UnknownEntryFormat, type ShardLease, type Stream, type StreamEntry } from '../../stores/redis/intake/stream.ts';
+import { surveyIdsOf } from './batch-lines.ts';
+import { FencedError, keepLease, type Lease } from './lease.ts';
+import { createBatchReader, type BatchReader } from './batch-reader.ts';
+import { createLossDetector, type LossDetector } from './loss-detector.ts';
+import { createRetention, type IntakeMemoryBudget } from './retention.ts';
+import { createStoreBatch, type BatchSink } from './store-batch.ts';
+import { createRetainedRowsCheck } from './retained-rows-check.ts';
+import { createInterruptibleSleep } from './interruptible-sleep.ts';
+
+export interface IngestDeps {
+  stream: Stream;
+  shards: readonly Shard[];
+  sink: BatchSink;
+  /** Hands stored entries on; each at least once, in order. A rejection is tried again, and holds up only the entries behind it. */
+  forward(entries: readonly StreamEntry[]): Promise<void>;
+  /** A batch can be read from the response store; nothing is waited for. */
+  onStored(shard: Shard, entries: readonly StreamEntry[]): void;
+  memory: IntakeMemoryBudget;
+  /** What the response store holds, to look once more whether what was stored is there; undefined: nobody looks. */
+  storedRows: StoredRows | undefined;
+  /** Whether a survey was deleted, whose rows are gone on purpose. */
+  isDeleted(surveyId: string): Promise<boolean>;
+  /** From one look to the next; short in tests. */
+  lossCheckMs?: number;
+  /** How long a shard is held without a sign of life; short in tests. */
+  leaseMs?: number;
+  /** How long an owner may come no further before it gives the shard up. */
+  stallMs?: number;
+  /** Names this process among those that may own a shard. */
+  name: string;
+  now(): number;
+  log: Log;
+  metrics: Pick<Metrics, 'inserted' | 'insertRetried' | 'deadLettered' | 'ingestFenced' | 'rowsMissing' | 'rechecked' | 'shardState'>;
+}
+
+const defaultLeaseMs = 10_000;
+const defaultStallMs = 30_000;
+const defaultLossCheckMs = 60_000;
+/**
+ * At most one insert a shard in this time, unless a batch is full: an insert costs about as much as some thousands of rows, so a busy
+ * shard gathers for longer than a quiet one.
+ */
+const insertIntervalMs = (rows: number): number => (rows < 1000 ? 300 : 450);
+const idleMs = 100;
+/** A batch that ends in this time need not be stored again by the next process. */
+const stopGraceMs = 2000;
+
+/**
+ * Moves accepted responses from the streams into ClickHouse: one owner a shard; a batch is acknowledged when the store was seen to hold its
+ * rows. After a crash rows may be inserted again, which changes nothing. A second reader of the same stream follows behind the first and hands
+ * stored entries on (webhooks, quotas), with a position of its own: while it waits for PostgreSQL, storing goes on.
+ */
+export function createIngest(deps: IngestDeps) {
+  let isStopping = false;
+  /** Ends what still waits for a store some time after that. */
+  const aborting = new AbortController();
+  // One listener for each call that is under way.
+  setMaxListeners(0, aborting.signal);
+  const { leaseMs = defaultLeaseMs, stallMs = defaultStallMs, lossCheckMs: recheckMs = defaultLossCheckMs } = deps;
+  const renewMs = Math.ceil(leaseMs / 3.3);
+  const { sleep: pause, wakeAll: wakeAll } = createInterruptibleSleep();
+  const store = createStoreBatch({ ...deps, sleep: pause, abortSignal: aborting.signal });
+  const tailCheck = createRetainedRowsCheck(deps);
+  let loops: Promise<void>[] = [];
+
+  const run = async (shard: Shard): Promise<void> => {
+    // They outlive a failure, from which they learn how much they can read at once.
+    const readers = { storing: createBatchReader(deps.stream, shard), forwarding: createBatchReader(deps.stream, shard) };
+    while (!isStopping) {
+      let owner: ShardLease | undefined;
+      try {
+        owner = await deps.stream.lease(shard, deps.name, leaseMs);
+        if (!owner) await pause(renewMs);
+        else await work(owner, readers);
+      } catch (error) {
+        if (error instanceof FencedError) deps.metrics.ingestFenced();
+        else if (!isStopping) deps.log.warn({ err: error, shard: shard.index }, 'ingest was interrupted and starts again');
+        if (owner && error instanceof UnknownEntryFormat) await yieldShard(owner);
+        await pause(500);
+      }
+    }
+  };
+
+  /** Lets a process of a newer version have the shard, if there is one. */
+  const yieldShard = async (owner: ShardLease): Promise<void> => {
+    await deps.stream.release(owner).catch(() => undefined);
+    await pause(2 * renewMs);
+  };
+
+  const work = async (owner: ShardLease, readers: Readers): Promise<void> => {
+    const lease = keepLease({ ...deps, owner, leaseMs, renewMs, stallMs });
+    const { storedRows } = deps;
+    const recheck = storedRows && createLossDetector({ ...deps, storedRows, retainedRowsCheck: tailCheck, abortSignal: aborting.signal });
+    const held: OwnedShard = { owner, lease, readers, lossDetector: recheck, stored: await deps.stream.acknowledged(owner.shard), isLost: false };
+    try {
+      await Promise.all([storeBatches(held), forwardStored(held), detectLosses(held)]);
+    } finally {
+      // The loop that failed ends the others.
+      held.isLost = true;
+      await lease.stop();
+      // Also from the middle of a batch: whoever goes on with it need not wait for the lease to end.
+      if (isStopping) await deps.stream.release(owner).catch(() => undefined);
+    }
+  };
+
+  /** Stores batch after batch, until the shard is lost or the service stops. */
+  const storeBatches = async (held: OwnedShard): Promise<void> => {
+    const { owner, lease, readers } = held;
+    const retention = createRetention({ ...deps, shard: owner.shard });
+    while (!isStopping && !held.isLost) {
+      lease.assertHeld();
+      const startedAt = performance.now();
+      const { entries, isFull } = await readers.storing.next(held.stored);
+      lease.reportProgress();
+      const last = entries.at(-1);
+      if (!last) {
+        await retention.trim(deps.now());
+        await pause(idleMs);
+        continue;
+      }
+      const rows = entries.reduce((sum, entry) => sum + entry.count, 0);
+      if (rows > 0) {
+        const keys = await store({ owner, lease, entries });
+        held.lossDetector?.add(keys, entries);
+        if (!(await deps.stream.markStored(owner, last.id, surveyIdsOf(entries)))) throw new FencedError('the shard was lost');
+      }
+      if (!(await deps.stream.acknowledge(owner, entries))) throw new FencedError('the shard was lost');
+      held.stored = last.id;
+      retention.add(entries);
+      await retention.trim(deps.now());
+      deps.onStored(owner.shard, entries);
+      if (!isFull) await pause(Math.max(0, insertIntervalMs(rows) - (performance.now() - startedAt)));
+    }
+  };
+
+  /** Hands on what is stored. */
+  const forwardStored = async (held: OwnedShard): Promise<void> => {
+    const { owner, readers } = held;
+    let position = await deps.stream.dispatched(owner.shard);
+    while (!isStopping && !held.isLost) {
+      if (isAtOrAfter(position, held.stored)) {
+        await pause(idleMs);
+        continue;
+      }
+      const { entries } = await readers.forwarding.next(position, held.stored);
+      const last = entries.at(-1)?.id ?? held.stored;
+      await retryForward(held, () => deps.forward(entries));
+      if (!(await deps.stream.markDispatched(owner, last))) throw new FencedError('the shard was lost');
+      position = last;
+    }
+  };
+
+  /** Looks at the start, and then once a minute, whether what is stored is there. */
+  const detectLosses = async (held: OwnedShard): Promise<void> => {
+    const { owner, lease, lossDetector: recheck } = held;
+    while (recheck && !isStopping && !held.isLost) {
+      await recheck.run(owner, lease, held.stored).catch((error: unknown) => {
+        if (error instanceof FencedError) throw error;
+        if (!isStopping) deps.log.warn({ err: error, shard: owner.shard.index }, 'could not verify that stored rows are still there');
+      });
+      for (let waitedMs = 0; waitedMs < recheckMs && !isStopping && !held.isLost; waitedMs += idleMs) await pause(idleMs);
+    }
+  };
+
+  const retryForward = async (held: OwnedShard, step: () => Promise<void>): Promise<void> => {
+    for (let attempt = 0; ; attempt += 1) {
+      if (held.isLost) throw new FencedError('the shard was lost');
+      try {
+        return await step();
+      } catch (error) {
+        if (isStopping) throw error;
+        deps.log.warn({ err: error, attempt, shard: held.owner.shard.index }, 'forwarding stored responses failed, will retry');
+        await pause(Math.min(5000, 100 * 2 ** Math.min(attempt, 6)));
+      }
+    }
+  };
+
+  const watch = setInterval(() => {
+    for (const shard of deps.shards)
+      void Promise.all([deps.stream.stats(shard), deps.stream.countDeadLetters(shard)]).then(
+        ([{ length, lag, oldestMs }, deadLetters]) => deps.metrics.shardState(shard.index, { length, lag, deadLetters, oldestSeconds: oldestMs === undefined ? 0 : Math.max(0, (deps.now() - oldestMs) / 1000) }),
+        () => undefined,
+      );
+  }, 1000);
+  watch.unref();
+
+  return {
+    start(): void {
+      loops = deps.shards.map(run);
+    },
+    /** Lets the batch at hand end, unless a store takes too long for it, and gives the shards up. */
+    async stop(): Promise<void> {
+      isStopping = true;
+      wakeAll();
+      clearInterval(watch);
+      const timer = setTimeout(() => aborting.abort(), stopGraceMs);
+      await Promise.all(loops);
+      clearTimeout(timer);
+    },
+  };
+}
+
+export type Ingest = ReturnType<typeof createIngest>;
+
+interface Readers {
+  storing: BatchReader;
+  forwarding: BatchReader;
+}
+
+/** A shard as its owner works on it. */
+interface OwnedShard {
+  owner: ShardLease;
+  lease: Lease;
+  readers: Readers;
+  lossDetector: LossDetector | undefined;
+  /** All up to here is in the response store. */
+  stored: string;
+  isLost: boolean;
+}

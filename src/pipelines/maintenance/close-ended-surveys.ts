@@ -1,0 +1,34 @@
+import type { SurveyActors } from '../../actors/survey-cache.ts';
+import type { Log } from '../../log.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+
+export interface CloseEndedSurveysDeps {
+  surveys: Pick<SurveyStore, 'findDueToClose'>;
+  actors: Pick<SurveyActors, 'timeReached'>;
+  now(): number;
+  log: Log;
+  /** Closes no more once it is aborted. */
+  stopping?: AbortSignal;
+}
+
+const pageSize = 100;
+
+/** Closes every survey whose end has come. Those that this process cannot close, as only a newer version may be able to, keep no other waiting. */
+export function createCloseEndedSurveys({ surveys, actors, now, log, stopping }: CloseEndedSurveysDeps) {
+  const closeAll = async (surveyIds: readonly string[]): Promise<void> => {
+    for (const surveyId of surveyIds) {
+      if (stopping?.aborted) return;
+      await actors.timeReached(surveyId).catch((error: unknown) => log.warn({ err: error, surveyId }, 'a survey whose end has come could not be closed'));
+    }
+  };
+
+  return async (): Promise<void> => {
+    const at = new Date(now());
+    for (let after: string | undefined; !stopping?.aborted; ) {
+      const page = await surveys.findDueToClose({ now: at, after, limit: pageSize });
+      await closeAll(page);
+      if (page.length < pageSize) return;
+      after = page.at(-1);
+    }
+  };
+}

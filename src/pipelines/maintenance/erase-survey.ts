@@ -1,0 +1,49 @@
+import { createDeadLetters } from '../../actors/dead-letters.ts';
+import type { Core } from '../../actors/core.ts';
+import { deletedRevision } from '../../stores/redis/intake/intake.ts';
+import type { Stores } from '../../stores/stores.ts';
+import type { ExportJobs } from '../exports/jobs.ts';
+
+export interface EraseSurveyDeps {
+  stores: Pick<Stores, 'intake' | 'definitions' | 'deliveries' | 'responses' | 'annotations' | 'unsavedReplies' | 'stream' | 'shards'>;
+  core: { reading: Pick<Core['reading'], 'caughtUp'>; uploads: Pick<Core['uploads'], 'removeOfSurvey'> };
+  exportJobs: Pick<ExportJobs, 'removeOfSurvey'>;
+}
+
+const pageSize = 5000;
+
+/** Erases what a deleted survey has left in the stores, from the door inwards; may be cut short and done again. */
+export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps) {
+  const deadLetters = createDeadLetters(stores);
+
+  /** What the intake keeps so that open responses can go on. */
+  const forgetOpenResponses = async (surveyId: string): Promise<void> => {
+    for (let after: string | undefined; ; ) {
+      const ids = await stores.responses.findEverIncompleteIds(surveyId, { after, limit: pageSize });
+      await stores.intake.removeResponseStates(ids);
+      after = ids.at(-1);
+      if (ids.length < pageSize) return;
+    }
+  };
+
+  const dropDeadLetters = async (surveyId: string): Promise<void> => {
+    const found = await deadLetters.ofSurvey(surveyId);
+    await stores.intake.removeResponseStates(found.flatMap(({ row }) => row.responseId ?? []));
+    await deadLetters.drop(surveyId, found);
+  };
+
+  return async (surveyId: string): Promise<void> => {
+    await exportJobs.removeOfSurvey(surveyId);
+    await stores.intake.markDeleted(surveyId);
+    await stores.definitions.remove(surveyId, deletedRevision);
+    await core.reading.caughtUp(surveyId);
+    await stores.deliveries.markSurveyDeleted(surveyId);
+    await core.uploads.removeOfSurvey(surveyId);
+    await forgetOpenResponses(surveyId);
+    await dropDeadLetters(surveyId);
+    await stores.responses.eraseSurvey(surveyId);
+    await stores.annotations.removeOfSurvey(surveyId);
+    await stores.unsavedReplies.removeOfSurvey(surveyId);
+    await stores.intake.removeSurvey(surveyId);
+  };
+}

@@ -1,0 +1,54 @@
+import type { SurveyActors } from '../../actors/survey-cache.ts';
+import type { Log } from '../../log.ts';
+import type { SavedCounts, SurveyStore } from '../../stores/postgres/surveys.ts';
+import type { Intake } from '../../stores/redis/intake/intake.ts';
+
+export interface ReconcileCountsDeps {
+  actors: Pick<SurveyActors, 'quotaFilled' | 'repairSuperseded'>;
+  surveys: Pick<SurveyStore, 'savedCounts' | 'saveCounts'>;
+  intake: Pick<Intake, 'counts' | 'quotaFilledRevision'>;
+  log: Log;
+}
+
+const pageSize = 200;
+
+/**
+ * Holds what PostgreSQL knows of all surveys' responses against the intake, whose counts are exact: a process that dies between a batch and
+ * its news leaves a count that is old, or a survey open whose quota is filled, until the next response comes, which may be never. A row that is
+ * older than what the intake knows of the survey, as a restore leaves it, is healed, or the two would not agree on any submission.
+ */
+export function createReconcileCounts({ actors, surveys, intake, log }: ReconcileCountsDeps) {
+  /** Whether what is saved differs. */
+  const checkSurvey = async ({ surveyId, revision, ...saved }: SavedCounts): Promise<boolean> => {
+    await actors.repairSuperseded({ id: surveyId, revision }).catch((error: unknown) => log.warn({ err: error, surveyId }, 'could not compare the revision of a survey with the intake'));
+    const counts = await intake.counts(surveyId);
+    if (!counts) return false;
+    if (saved.isOpen && saved.quota !== null && (counts.completed >= saved.quota || (await intake.quotaFilledRevision(surveyId)) !== undefined))
+      await actors.quotaFilled(surveyId).catch((error: unknown) => log.warn({ err: error, surveyId }, 'a survey whose quota is filled could not be closed'));
+    return counts.total !== saved.responses || counts.completed !== saved.completed;
+  };
+
+  /** One that fails is looked at again in the next turn; those behind it in this one. */
+  const differs = (saved: SavedCounts): Promise<boolean> =>
+    checkSurvey(saved).catch((error: unknown) => {
+      log.debug({ err: error, surveyId: saved.surveyId }, 'reading the counts of a survey failed');
+      return false;
+    });
+
+  const correct = async (page: readonly SavedCounts[]): Promise<void> => {
+    const differing = (await Promise.all(page.map(async (saved) => ((await differs(saved)) ? [saved.surveyId] : [])))).flat();
+    // Read again: closing surveys takes a while, and what a batch has saved meanwhile is newer.
+    const counts = await Promise.all(differing.map(async (surveyId) => ({ surveyId, found: await intake.counts(surveyId).catch(() => undefined) })));
+    await surveys.saveCounts(counts.flatMap(({ surveyId, found }) => (found ? [{ surveyId, responses: found.total, completed: found.completed }] : [])));
+  };
+
+  return async (): Promise<void> => {
+    let after: string | undefined;
+    for (;;) {
+      const page = await surveys.savedCounts({ after, limit: pageSize });
+      await correct(page).catch((error: unknown) => log.warn({ err: error }, 'counts of responses could not be corrected'));
+      if (page.length < pageSize) return;
+      after = page.at(-1)?.surveyId;
+    }
+  };
+}

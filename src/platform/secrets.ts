@@ -1,0 +1,81 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { makeDataDir, makeFolder } from './data-dir.ts';
+
+/** Everything derived from SECRETS_KEY; each purpose has a key of its own (HKDF-SHA-256, RFC 5869). */
+export interface Secrets {
+  /** A resume token for a response: the same for every process, nothing to store. */
+  resumeToken(surveyId: string, responseId: string): string;
+  isResumeToken(surveyId: string, responseId: string, token: string): boolean;
+  /** A client address as the limits know it: cannot be turned back without the key. */
+  keyedHash(address: string): string;
+  /** AES-256-GCM with a random 96-bit nonce; `context` is bound as additional data. */
+  seal(text: string, context: string): Buffer;
+  /** Throws when the bytes were changed or belong to another context. */
+  open(sealed: Uint8Array, context: string): string;
+}
+
+const nonceBytes = 12;
+const tagBytes = 16;
+const maxCachedHashes = 20_000;
+
+export function createSecrets(masterKey: string): Secrets {
+  const key = (purpose: string) => Buffer.from(hkdfSync('sha256', masterKey, 'survey-service', purpose, 32));
+  const [resumeKey, addressKey, sealKey] = [key('resume token'), key('address'), key('seal')];
+  const cachedHashes = new Map<string, string>();
+  const mac = (macKey: Buffer, text: string) => createHmac('sha256', macKey).update(text).digest();
+  const resumeToken = (surveyId: string, responseId: string) => mac(resumeKey, `${surveyId}/${responseId}`).toString('base64url');
+  return {
+    resumeToken,
+    isResumeToken: (surveyId, responseId, token) => isEqualInConstantTime(resumeToken(surveyId, responseId), token),
+    keyedHash(address) {
+      let known = cachedHashes.get(address);
+      if (known === undefined) {
+        known = mac(addressKey, address).toString('base64url').slice(0, 16);
+        if (cachedHashes.size >= maxCachedHashes) cachedHashes.clear();
+        cachedHashes.set(address, known);
+      }
+      return known;
+    },
+    seal(text, context) {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(Buffer.from(context));
+      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      return Buffer.concat([nonce, cipher.getAuthTag(), body]);
+    },
+    open(sealed, context) {
+      const bytes = Buffer.from(sealed);
+      const decipher = createDecipheriv('aes-256-gcm', sealKey, bytes.subarray(0, nonceBytes)).setAAD(Buffer.from(context));
+      decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+      return Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]).toString('utf8');
+    },
+  };
+}
+
+/** Compares without telling by its time how much is the same. */
+export function isEqualInConstantTime(expected: string, given: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** A secret of this installation: made on first use and kept in DATA_DIR, readable by its owner only. */
+export function loadOrCreateSecret(dataDir: string, name: string, make: () => string = () => randomBytes(32).toString('base64url')): string {
+  const folder = join(dataDir, 'keys');
+  const path = join(folder, name);
+  makeDataDir(resolve(dataDir));
+  makeFolder(folder, 0o700);
+  if (!existsSync(path)) {
+    const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
+    writeFileSync(draft, make(), { mode: 0o600 });
+    try {
+      // A link appears whole or not at all: of processes that start together one gives the secret, and none reads half of it.
+      linkSync(draft, path);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    } finally {
+      rmSync(draft, { force: true });
+    }
+  }
+  return readFileSync(path, 'utf8').trim();
+}

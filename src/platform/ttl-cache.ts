@@ -1,0 +1,33 @@
+import { createLruCache } from './lru-cache.ts';
+
+export interface TtlCacheOptions<Value> {
+  /** An answer counts for this long from the moment the question was asked. */
+  ttlMs: number;
+  capacity: number;
+  load(key: string): Promise<Value>;
+  /** Must never step back. */
+  monotonicMs?(): number;
+}
+
+/** Remembers answers for a moment; callers who ask at once share one question. A failed question is not remembered. */
+export function createTtlCache<Value>({ ttlMs, capacity, load, monotonicMs = () => performance.now() }: TtlCacheOptions<Value>) {
+  const entries = createLruCache<{ loadedAtMs: number; value: Promise<Value> }>(capacity);
+  return {
+    get(key: string): Promise<Value> {
+      const nowMs = monotonicMs();
+      const known = entries.get(key);
+      if (known && nowMs - known.loadedAtMs < ttlMs) return known.value;
+      const entry = { loadedAtMs: nowMs, value: load(key) };
+      entries.set(key, entry);
+      entry.value.catch(() => {
+        if (entries.get(key) === entry) entries.delete(key);
+      });
+      return entry.value;
+    },
+    /** The next question is asked anew, even while one is under way. */
+    delete: (key: string): void => entries.delete(key),
+    clear: (): void => entries.clear(),
+  };
+}
+
+export type TtlCache<Value> = ReturnType<typeof createTtlCache<Value>>;

@@ -1,0 +1,40 @@
+import type { Log } from '../log.ts';
+import { createBatchCheck } from '../pipelines/ingest/batch-check.ts';
+import { createRetainedRowsCheck } from '../pipelines/ingest/retained-rows-check.ts';
+import { createClickHouse } from '../stores/clickhouse/client.ts';
+import { createResponseStore } from '../stores/clickhouse/responses.ts';
+import { createPostgres } from '../stores/postgres/client.ts';
+import { createSurveyStore } from '../stores/postgres/surveys.ts';
+import { createSharedRedis } from '../stores/redis/clients.ts';
+import { createIntake } from '../stores/redis/intake/intake.ts';
+import { createShards } from '../stores/redis/intake/shards.ts';
+import { createStream } from '../stores/redis/intake/stream.ts';
+
+export interface ReconcileConnections {
+  redisUrl: string;
+  databaseUrl: string;
+  clickhouseUrls: readonly string[];
+  cluster: string | undefined;
+  shards: number;
+  log: Log;
+}
+
+/** Opens the stores beside a running service: a few connections, and nothing is migrated. */
+export async function connectStores({ redisUrl, databaseUrl, clickhouseUrls, cluster, shards: count, log }: ReconcileConnections) {
+  const redis = createSharedRedis(redisUrl, log);
+  await redis.connect();
+  const sql = createPostgres(databaseUrl, { log, poolSize: 2 });
+  const clickhouse = createClickHouse({ urls: clickhouseUrls, log });
+  const shards = createShards(count);
+  const intake = createIntake({ redis, shards, metrics: { committed: () => undefined, submitted: () => undefined } });
+  const responses = createResponseStore({ clickhouse, cluster });
+  const stream = createStream(redis);
+  return {
+    shards, intake, responses, stream, surveys: createSurveyStore(sql),
+    retentionCheck: createRetainedRowsCheck({ stream, sink: { missing: createBatchCheck(responses.storedRows) }, isDeleted: intake.isDeleted }),
+    async close(): Promise<void> {
+      redis.disconnect();
+      await Promise.all([sql.end({ timeout: 2 }), clickhouse.close()]);
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { annotationKindOf, annotationKinds, type Editions, type AnnotationKind, type KnownAnnotations } from '../domain/analytics/annotation-variables.ts';
+import type { AnnotationTable } from './clickhouse/annotation-table.ts';
+import type { AiAnnotationRows } from './postgres/ai/annotations.ts';
+
+export interface AnnotationsDeps {
+  /** Where analyses keep what they found. */
+  rows: AiAnnotationRows;
+  /** Where it can be counted. */
+  table: AnnotationTable;
+  newId(): string;
+}
+
+/** An edition that nobody adds to for so long belongs to a finished analysis, or to one that never ends. */
+const unfinishedEditionTtlMs = 3_600_000;
+
+/** What analyses found, as variables of analytics. */
+export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
+  const readEdition = async (surveyId: string, kind: AnnotationKind, edition: string) => ({ edition, values: kind === 'sentiment' ? [] : await table.values({ surveyId, edition }) });
+  return {
+    /** The findings that these filters or variables name. */
+    async findByNames(surveyId: string, names: readonly string[]): Promise<KnownAnnotations> {
+      const known: KnownAnnotations = {};
+      for (const kind of annotationKinds) {
+        const edition = names.some((name) => annotationKindOf(name) === kind) ? await rows.lastEdition(surveyId, kind) : undefined;
+        if (edition !== undefined) known[kind] = await readEdition(surveyId, kind, edition);
+      }
+      return known;
+    },
+
+    /** The findings of these editions, as they were named. */
+    async findByEditions(surveyId: string, editions: Editions): Promise<KnownAnnotations> {
+      const known: KnownAnnotations = {};
+      for (const kind of annotationKinds) {
+        const edition = editions[kind];
+        if (edition !== undefined) known[kind] = await readEdition(surveyId, kind, edition);
+      }
+      return known;
+    },
+
+    /** Writes all findings of a topic into a new edition, and gives its name; it is read once its analysis is finished. */
+    async publish(topic: { surveyId: string; topic: string }, signal: AbortSignal): Promise<string> {
+      const edition = newId();
+      await table.insert({ surveyId: topic.surveyId, edition }, untilAborted(rows.pages(topic), signal));
+      return edition;
+    },
+
+    removeOfResponses: rows.removeOfResponses,
+
+    async removeOfSurvey(surveyId: string): Promise<void> {
+      await rows.removeOfSurvey(surveyId);
+      await table.removeOfSurvey(surveyId);
+    },
+
+    /** Removes editions that nobody reads, and what is left of deleted responses: an analysis may have met one while it was deleted. */
+    async sweep(nowMs: number): Promise<void> {
+      const old = await table.editions(new Date(nowMs - unfinishedEditionTtlMs));
+      if (old.length > 0) {
+        const kept = await rows.editionsInUse();
+        await table.removeEditions(old.filter((edition) => !kept.has(edition)));
+      }
+      const erased = await rows.findErasedWithAnnotations();
+      if (erased.length > 0) await rows.removeOfResponses(erased);
+      let hasDeleted = false;
+      for await (const responseIds of table.findDeleted()) {
+        await rows.removeOfResponses(responseIds);
+        hasDeleted = true;
+      }
+      if (hasDeleted) await table.removeDeleted();
+      await rows.removeLeftoverThemes();
+    },
+  };
+}
+
+async function* untilAborted<T>(pages: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  for await (const page of pages) {
+    signal.throwIfAborted();
+    yield page;
+  }
+}
+
+export type AnnotationStore = ReturnType<typeof createAnnotations>;

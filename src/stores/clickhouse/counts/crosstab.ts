@@ -1,0 +1,184 @@
+import type { CrosstabCounts, WeightSums } from '../../../domain/analytics/crosstab-counts.ts';
+import type { Dimension } from '../../../domain/questions/contract.ts';
+import type { ClickHouse } from '../client.ts';
+import { createCodeColumns } from '../schema/code-columns.ts';
+import { hiddenCategoryScan, collectAnsweredCategories, hasHiddenCategories } from './hidden-categories.ts';
+import { runScans, type ScanRow } from './scans.ts';
+import { createTimeBudget } from './time-left.ts';
+import type { Placement } from '../schema/placement.ts';
+import { dimensionWords } from './dimension.ts';
+import { annotationCodes } from '../read/annotation-conditions.ts';
+import { sqlString, sqlUuid, sqlInteger } from '../sql-literals.ts';
+import { columnNames, conditionsOf, existingColumns, selectionSlots, slotsOf, type ColumnOf, type Condition, type DateRange } from '../read/selection.ts';
+
+/** What a response weighs: a number of its answers, or a number written in its metadata. Usable from 1e-12 to 1e12: the squares of others are no good figures. */
+export type CrosstabWeight = { kind: 'number'; slot: number; presence: number } | { kind: 'metadata'; key: string };
+
+export interface CrosstabQuery extends DateRange {
+  surveyId: string;
+  rows: Dimension;
+  columns: Dimension;
+  /** All must hold. */
+  filters?: readonly Condition[] | undefined;
+  isComplete?: boolean | undefined;
+  /** Responses without a usable weight are then left out of all counts. */
+  weight?: CrosstabWeight | undefined;
+}
+
+export interface BannerQuery extends Omit<CrosstabQuery, 'columns'> {
+  columns: readonly Dimension[];
+}
+
+const countTimeoutMs = 30_000;
+/** Stands for all categories of a dimension; no category has it. */
+const allCodes = 0;
+
+type CellRow = readonly [row: number, column: number, count: number, weight: number, squares: number, unweightable: number];
+
+export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } & Placement) {
+  const codeColumns = createCodeColumns(clickhouse);
+  const findings = clickhouse.table('findings');
+
+  /** Tables of the same rows against each of several columns, in their order; one statement, and so one state of the responses. */
+  const countBanner = async ({ columns, ...query }: BannerQuery): Promise<CrosstabCounts[]> => {
+    const tables = columns.map((dimension): CrosstabQuery => ({ ...query, columns: dimension }));
+    const possible = tables.filter((table) => !isEmpty(table.rows) && !isEmpty(table.columns));
+    const { tables: scanned, chosen: answeredHidden } = possible.length === 0 ? { tables: [], chosen: new Map<Dimension, Set<number>>() } : await scan(query, possible);
+    const found = new Map(possible.map((table, index) => [table, scanned[index] ?? []]));
+    return tables.map((table) => ({ ...collectCrosstab(sumCells(found.get(table) ?? []), query.weight), ...answeredHiddenOf(table, answeredHidden) }));
+  };
+
+  const scan = async (query: Omit<BannerQuery, 'columns'>, tables: readonly CrosstabQuery[]): Promise<{ tables: ScanRow[][]; chosen: Map<Dimension, Set<number>> }> => {
+    const { surveyId, startDate, endDate, isComplete, filters: conditions, weight } = query;
+    const selection = { surveyId, startDate, endDate, isComplete, conditions };
+    const slots = [...slotsOf(query.rows), ...tables.flatMap((table) => slotsOf(table.columns)), ...(weight?.kind === 'number' ? [weight.presence] : []), ...selectionSlots(selection)];
+    const columnOf = await columnNames(codeColumns, slots);
+    const scope = {
+      clickhouse, surveyId, conditions: conditionsOf(selection, columnOf, findings), timeLeftMs: createTimeBudget(countTimeoutMs),
+      columns: ['is_complete', 'numbers', 'metadata', ...existingColumns(slots, columnOf)],
+    };
+    // Sums of weights with superseded ones subtracted again would keep their rounding.
+    const isAdditive = weight === undefined;
+    const crosstabScans = tables.map((table) => ({ isAdditive, statement: (source: string) => crosstabStatement(table, joinAnnotations(table, source, { findings, columns: scope.columns }), columnOf) }));
+    const withHidden = [...new Set([query.rows, ...tables.map((table) => table.columns)])].filter(hasHiddenCategories);
+    const { rows } = await runScans(scope, [...crosstabScans, ...withHidden.map((dimension) => hiddenCategoryScan(dimension, columnOf))]);
+    return { tables: rows.slice(0, tables.length), chosen: new Map(withHidden.map((dimension, index) => [dimension, collectAnsweredCategories(rows[tables.length + index] ?? [])])) };
+  };
+
+  return {
+    countBanner,
+    /** Whether any response of the survey has this key in its metadata, whatever stands there. */
+    async hasMetadataKey(surveyId: string, key: string): Promise<boolean> {
+      return (await clickhouse.select<[number]>(`SELECT 1 FROM ${clickhouse.table('responses')} WHERE survey_id = ${sqlUuid(surveyId)} AND is_deleted = 0 AND mapContains(metadata, ${sqlString(key)}) LIMIT 1`)).length > 0;
+    },
+    async countCrosstab({ columns, ...query }: CrosstabQuery): Promise<CrosstabCounts> {
+      const [counted] = await countBanner({ ...query, columns: [columns] });
+      return counted ?? collectCrosstab([], query.weight);
+    },
+  };
+}
+
+function answeredHiddenOf({ rows, columns }: CrosstabQuery, known: ReadonlyMap<Dimension, ReadonlySet<number>>): Pick<CrosstabCounts, 'chosenInSurvey'> {
+  const [ofRows, ofColumns] = [known.get(rows), known.get(columns)];
+  return ofRows || ofColumns ? { chosenInSurvey: { ...(ofRows && { rows: ofRows }), ...(ofColumns && { columns: ofColumns }) } } : {};
+}
+
+function collectCrosstab(cells: readonly CellRow[], weight: CrosstabWeight | undefined): CrosstabCounts {
+  return { ...collectCounts(cells), ...(weight && { weighted: collectWeights(cells) }) };
+}
+
+/** No response can fall into any category. */
+const isEmpty = (dimension: Dimension): boolean => (dimension.source.kind === 'annotation' ? dimension.categories.length === 0 : slotsOf(dimension).length === 0);
+
+export type CrosstabStore = ReturnType<typeof createCrosstabStore>;
+
+const [rowAnnotations, columnAnnotations] = ['rows_found', 'columns_found'] as const;
+
+/** The source with the codes of what was found in its responses beside them, where rows or columns are findings. */
+function joinAnnotations({ surveyId, rows, columns }: CrosstabQuery, source: string, { findings, columns: needed }: { findings: string; columns: readonly string[] }): string {
+  const joined = ([[rows, rowAnnotations], [columns, columnAnnotations]] as const).flatMap(([{ source: asked, categories }, name]) =>
+    asked.kind === 'annotation' ? [{ name, codes: annotationCodes(asked, categories, { table: findings, surveyId }) }] : [],
+  );
+  if (joined.length === 0) return source;
+  // One inside the other: names in a chain of joins are resolved differently by versions of the server.
+  return joined.reduce((inner, { name, codes }, done) => {
+    const kept = ['response_id', ...needed, ...joined.slice(0, done).map((earlier) => earlier.name)].join(', ');
+    return `(SELECT ${kept}, codes AS ${name} FROM (SELECT ${kept} FROM ${inner}) AS answered GLOBAL LEFT JOIN ${codes} AS found USING (response_id))`;
+  }, source);
+}
+
+/**
+ * Cells and totals in one pass: every group is spread over its codes and, in either direction, over "all". Groups outside the table
+ * are spread over nothing; a WHERE would be asked of every response instead of every group.
+ */
+function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: string, columnOf: ColumnOf): string {
+  const [down, across] = [dimensionWords(rows, columnOf, rowAnnotations), dimensionWords(columns, columnOf, columnAnnotations)];
+  const [rowNames, columnNames] = [down.words.map((_, index) => `r${index}`), across.words.map((_, index) => `k${index}`)];
+  const words = [...down.words.map((word, index) => `${word} AS r${index}`), ...across.words.map((word, index) => `${word} AS k${index}`)];
+  const { value, isUsable } = weightTerms(weight, columnOf);
+  const sums = weight
+    ? `countIf(usable) AS responses, sumKahanIf(value, usable) AS weight, sumKahanIf(value * value, usable) AS squares, countIf(NOT usable) AS unweightable`
+    : 'count() AS responses, 0 AS weight, 0 AS squares, 0 AS unweightable';
+  const groups = [...rowNames, ...columnNames].join(', ');
+  const counted = weight ? `(SELECT ${words.join(', ')}, ${value} AS value, ${isUsable} AS usable FROM ${source})` : source;
+  return `SELECT row AS place, column AS code, '' AS label, [toFloat64(sum(responses)), toFloat64(sum(weight)), toFloat64(sum(squares)), toFloat64(sum(unweightable))] AS figures FROM
+    (SELECT
+        arrayJoin(if(isInBoth, arrayPushFront(rowCodes, toUInt32(${allCodes})), [])) AS row, arrayJoin(arrayPushFront(columnCodes, toUInt32(${allCodes}))) AS column,
+        responses, weight, squares, unweightable FROM
+      (SELECT
+          ${down.codesOf(rowNames)} AS rowCodes, ${across.codesOf(columnNames)} AS columnCodes, notEmpty(rowCodes) AND notEmpty(columnCodes) AS isInBoth,
+          responses, weight, squares, unweightable FROM
+        (SELECT ${weight ? groups : words.join(', ')}, ${sums} FROM ${counted} GROUP BY ${groups})))
+    GROUP BY row, column`;
+}
+
+const isUsableWeight = 'value >= 1e-12 AND value <= 1e12';
+
+function weightTerms(weight: CrosstabWeight | undefined, columnOf: ColumnOf): { value: string; isUsable: string } {
+  if (weight === undefined) return { value: '1', isUsable: '1' };
+  if (weight.kind === 'metadata') {
+    const value = `ifNull(toFloat64OrNull(trim(metadata[${sqlString(weight.key)}])), 0)`;
+    return { value, isUsable: isUsableWeight };
+  }
+  return { value: `numbers[${sqlInteger(weight.slot + 1)}]`, isUsable: `${columnOf(weight.presence)} != 0 AND ${isUsableWeight}` };
+}
+
+/** One row a cell: what is superseded has been subtracted. */
+function sumCells(rows: readonly ScanRow[]): CellRow[] {
+  const cells = new Map<string, CellRow>();
+  for (const [row, column, , sums] of rows) {
+    const [, , count, weight, squares, unweightable] = cells.get(`${row} ${column}`) ?? [row, column, 0, 0, 0, 0];
+    const [moreCount, moreWeight, moreSquares, moreUnweightable] = sums;
+    cells.set(`${row} ${column}`, [row, column, count + (moreCount ?? 0), weight + (moreWeight ?? 0), squares + (moreSquares ?? 0), unweightable + (moreUnweightable ?? 0)]);
+  }
+  return [...cells.values()];
+}
+
+function collectCounts(cells: readonly CellRow[]): Omit<CrosstabCounts, 'weighted'> {
+  const counted = cells.filter(([, , count]) => count > 0);
+  const inner = counted.filter(isInner).map(([row, column, count]) => ({ row, column, count }));
+  return {
+    cells: inner,
+    rowTotals: new Map(counted.filter(isRowTotal).map(([row, , count]) => [row, count])),
+    columnTotals: new Map(counted.filter(isColumnTotal).map(([, column, count]) => [column, count])),
+    total: counted.find(isTotal)?.[2] ?? 0,
+  };
+}
+
+function collectWeights(cells: readonly CellRow[]): NonNullable<CrosstabCounts['weighted']> {
+  const counted = cells.filter(([, , count]) => count > 0);
+  const weighed = ([, , , weight, squares]: CellRow): WeightSums => ({ weight, squares });
+  const total = cells.find(isTotal);
+  return {
+    cells: counted.filter(isInner).map((cell) => ({ row: cell[0], column: cell[1], ...weighed(cell) })),
+    rowTotals: new Map(counted.filter(isRowTotal).map((cell) => [cell[0], weighed(cell)])),
+    columnTotals: new Map(counted.filter(isColumnTotal).map((cell) => [cell[1], weighed(cell)])),
+    total: total ? weighed(total) : { weight: 0, squares: 0 },
+    unweightable: total?.[5] ?? 0,
+  };
+}
+
+const isInner = ([row, column]: CellRow): boolean => row !== allCodes && column !== allCodes;
+const isRowTotal = ([row, column]: CellRow): boolean => row !== allCodes && column === allCodes;
+const isColumnTotal = ([row, column]: CellRow): boolean => row === allCodes && column !== allCodes;
+const isTotal = ([row, column]: CellRow): boolean => row === allCodes && column === allCodes;

@@ -1,0 +1,53 @@
+import { ClickHouseError } from '@clickhouse/client';
+import { Problem, unavailable } from '../../errors.ts';
+
+/** The server did not answer within the bound of the call. */
+export class CallTimeout extends Error {
+  constructor(ms: number) {
+    super(`no answer within ${ms} ms`);
+    this.name = 'CallTimeout';
+  }
+}
+
+/** The server is there but cannot do it now. */
+const unavailableTypes = new Set([
+  'TIMEOUT_EXCEEDED', 'TOO_SLOW', 'SOCKET_TIMEOUT', 'NETWORK_ERROR', 'DNS_ERROR', 'NO_FREE_CONNECTION', 'ALL_CONNECTION_TRIES_FAILED',
+  'TOO_MANY_SIMULTANEOUS_QUERIES', 'SERVER_OVERLOADED', 'TOO_MANY_PARTS', 'CANNOT_SCHEDULE_TASK', 'DISTRIBUTED_TOO_MANY_PENDING_BYTES',
+  'MEMORY_LIMIT_EXCEEDED', 'CANNOT_ALLOCATE_MEMORY', 'MEMORY_RESERVATION_KILLED', 'MEMORY_RESERVATION_FAILED', 'NOT_ENOUGH_SPACE',
+  'TABLE_IS_READ_ONLY', 'READONLY', 'NO_ZOOKEEPER', 'KEEPER_EXCEPTION', 'UNEXPECTED_ZOOKEEPER_ERROR', 'TOO_FEW_LIVE_REPLICAS', 'NO_ACTIVE_REPLICAS',
+  'REPLICA_IS_NOT_IN_QUORUM', 'UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE', 'UNKNOWN_STATUS_OF_INSERT', 'ALL_REPLICAS_ARE_STALE', 'TOO_MANY_UNAVAILABLE_SHARDS',
+  'ABORTED', 'QUERY_WAS_CANCELLED', 'QUERY_WAS_CANCELLED_BY_CLIENT', 'UNFINISHED', 'DEADLOCK_AVOIDED', 'ASYNC_LOAD_CANCELED', 'THREAD_WAS_CANCELED',
+]);
+
+/** It has not got the memory for it now: with fewer rows at once it may. */
+const memoryTypes = new Set(['MEMORY_LIMIT_EXCEEDED', 'CANNOT_ALLOCATE_MEMORY', 'MEMORY_RESERVATION_KILLED', 'MEMORY_RESERVATION_FAILED']);
+
+/** The sent rows themselves are at fault: text that is not the format, or values that a column cannot hold. */
+const malformedTypes = new Set([
+  'CANNOT_PARSE_TEXT', 'CANNOT_PARSE_ESCAPE_SEQUENCE', 'CANNOT_PARSE_QUOTED_STRING', 'CANNOT_PARSE_INPUT_ASSERTION_FAILED', 'CANNOT_PARSE_NUMBER', 'CANNOT_PARSE_DATE',
+  'CANNOT_PARSE_DATETIME', 'CANNOT_PARSE_UUID', 'CANNOT_PARSE_BOOL', 'CANNOT_READ_ALL_DATA', 'ATTEMPT_TO_READ_AFTER_EOF', 'CANNOT_READ_ARRAY_FROM_TEXT', 'CANNOT_READ_MAP_FROM_TEXT',
+  'INCORRECT_DATA', 'INCORRECT_NUMBER_OF_COLUMNS', 'TYPE_MISMATCH', 'CANNOT_CONVERT_TYPE', 'ARGUMENT_OUT_OF_BOUND', 'VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE', 'TOO_LARGE_STRING_SIZE',
+  'TOO_LARGE_ARRAY_SIZE', 'CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN', 'DECIMAL_OVERFLOW', 'BAD_TYPE_OF_FIELD',
+]);
+
+/** Whether another server, or a fresh connection, may be tried at once: it was not a ClickHouse server that refused. */
+export function isUnreachable(error: unknown): boolean {
+  return !(error instanceof ClickHouseError) && !(error instanceof Problem);
+}
+
+/** What a caller sees: SERVICE_UNAVAILABLE while the store is away or busy, anything else as it is. */
+export function toProblem(error: unknown): unknown {
+  if (error instanceof Problem) return error;
+  if (error instanceof ClickHouseError && !unavailableTypes.has(error.type ?? '')) return error;
+  return unavailable('The response store cannot be reached', 2, error);
+}
+
+/** Whether sending the same rows again can never succeed. */
+export function isMalformed(error: unknown): boolean {
+  return error instanceof ClickHouseError && malformedTypes.has(error.type ?? '');
+}
+
+/** Whether the server lacked memory, as a caller sees it. */
+export function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Problem && error.cause instanceof ClickHouseError && memoryTypes.has(error.cause.type ?? '');
+}

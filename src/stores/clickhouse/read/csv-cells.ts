@@ -1,0 +1,91 @@
+import { bitsPerWord, type Category, type ExportCell } from '../../../domain/questions/contract.ts';
+import { sqlString, sqlInteger } from '../sql-literals.ts';
+import type { ColumnOf } from './selection.ts';
+
+/** What every response has, by the names of the interface. */
+export type ResponseField = 'id' | 'surveyId' | 'surveyVersion' | 'submittedAt' | 'completedAt' | 'isComplete' | 'durationSeconds' | 'language' | 'respondent' | 'metadata';
+
+/** A column of a CSV file: a field of the response, or an answer with the finished text that stands for each category. */
+export type CsvColumn = { field: ResponseField } | { cell: ExportCell; textOf(category: Category): string };
+
+/**
+ * The finished text of a cell, quoted and safe, as an expression: the database writes the lines itself. An empty cell is ''. What is
+ * written here must agree to the byte with the cells that the other formats read (see the test that compares the two).
+ */
+export function csvCell(column: CsvColumn, columnOf: ColumnOf): string {
+  return 'field' in column ? fieldExpressions[column.field] : answerText(column, columnOf);
+}
+
+const fieldExpressions: Readonly<Record<ResponseField, string>> = {
+  id: 'response_id',
+  surveyId: 'survey_id',
+  surveyVersion: 'survey_version',
+  submittedAt: momentText('submitted_at'),
+  completedAt: `if(toUnixTimestamp64Milli(completed_at) = 0, '', ${momentText('completed_at')})`,
+  isComplete: "if(is_complete = 1, 'true', 'false')",
+  durationSeconds: `if(duration_ms < 0, '', ${numberText('duration_ms / 1000')})`,
+  language: spreadsheetSafe('language'),
+  respondent: spreadsheetSafe('respondent'),
+  // Of JSON's two spellings of some control characters the database has its own.
+  metadata: String.raw`if(empty(metadata), '', concat('"', replaceAll(replaceAll(toJSONString(metadata), ';', '\\u003b'), '"', '""'), '"'))`,
+};
+
+function answerText({ cell, textOf }: Extract<CsvColumn, { cell: ExportCell }>, columnOf: ColumnOf): string {
+  switch (cell.kind) {
+    case 'choice':
+      return labelText(columnOf(cell.slot), new Map(cell.categories.map((category) => [category.code, textOf(category)])));
+    case 'point':
+      return labelText(columnOf(cell.slot), new Map(cell.points.map((point, index) => [index + 1, String(point)])));
+    case 'flag': {
+      const words = cell.slots.map(columnOf);
+      const word = words[Math.floor((cell.code - 1) / bitsPerWord)];
+      const isChosen = word === undefined ? '0' : `bitTest(${word}, ${sqlInteger((cell.code - 1) % bitsPerWord)})`;
+      return `multiIf(${isChosen}, '1', ${words.map((one) => `${one} = 0`).join(' AND ') || '1'}, '', '0')`;
+    }
+    case 'rank':
+      return `if(${columnOf(cell.slot)} = 0, '', toString(${columnOf(cell.slot)}))`;
+    case 'number':
+      return `if(${columnOf(cell.presence)} = 0 OR length(numbers) <= ${sqlInteger(cell.slot)}, '', ${numberText(`numbers[${sqlInteger(cell.slot + 1)}]`)})`;
+    case 'text': {
+      const isThere = cell.code === undefined ? `${columnOf(cell.presence)} != 0` : `${columnOf(cell.presence)} = ${sqlInteger(cell.code)}`;
+      const given = `texts[${sqlInteger(cell.slot + 1)}]`;
+      return `if(${isThere}, ${spreadsheetSafe(cell.form === 'upload' ? `splitByChar(' ', ${given})[1]` : given)}, '')`;
+    }
+  }
+}
+
+/** Most codes are small and their texts lie in an array; a lookup in a table is slower. */
+const maxArrayCode = 1000;
+
+function labelText(column: string, texts: ReadonlyMap<number, string>): string {
+  const small = [...texts].filter(([code]) => code < maxArrayCode);
+  const large = [...texts].filter(([code]) => code >= maxArrayCode);
+  const names: string[] = Array.from({ length: small.reduce((most, [code]) => Math.max(most, code), 0) + 1 }, () => '');
+  for (const [code, name] of small) names[code] = name;
+  const found = `[${names.map(sqlString).join(', ')}][${column} + 1]`;
+  return large.length === 0 ? found : `multiIf(${large.map(([code, name]) => `${column} = ${sqlInteger(code)}, ${sqlString(name)}`).join(', ')}, ${found})`;
+}
+
+/** ISO 8601 in UTC with milliseconds. */
+function momentText(column: string): string {
+  return `concat(replaceOne(toString(${column}), ' ', 'T'), 'Z')`;
+}
+
+/** As ECMAScript writes a number: the engine has the same shortest digits, but a sign on nought and none on large exponents. */
+function numberText(value: string): string {
+  return `multiIf(${value} = 0, '0', abs(${value}) >= 1e21, replaceOne(toString(${value}), 'e', 'e+'), toString(${value}))`;
+}
+
+/** See `safeText` of the CSV export: what a spreadsheet would run gets an apostrophe. Most texts have nothing of the kind, and are looked through once. */
+function spreadsheetSafe(value: string): string {
+  const special = String.raw`'[",;\\t\\r\\n]|^\'*[=+\\-@\\x00＝＋－＠]'`;
+  const dangerous = String.raw`'^\'*[=+\\-@\\t\\r\\n\\x00＝＋－＠]'`;
+  const inside = String.raw`'([;\\t\\r\\n])(["\']*[=+\\-@\\x00＝＋－＠])'`;
+  const begun = `if(match(${value}, ${dangerous}), concat('\\'', ${value}), ${value})`;
+  const within = String.raw`replaceRegexpAll(replaceRegexpAll(${begun}, ${inside}, '\\1\'\\2'), '([;\\t\\r\\n])\'-\\)', '\\1-)')`;
+  return String.raw`if(match(${value}, ${special}), ${csvQuoted(String.raw`if(match(${value}, '[;\\t\\r\\n]'), ${within}, ${begun})`)}, ${value})`;
+}
+
+function csvQuoted(value: string): string {
+  return String.raw`if(match(${value}, '[",\\r\\n]'), concat('"', replaceAll(${value}, '"', '""'), '"'), ${value})`;
+}

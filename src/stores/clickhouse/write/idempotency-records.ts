@@ -1,0 +1,48 @@
+import type { ClickHouse } from '../client.ts';
+import { sqlString } from '../sql-literals.ts';
+
+/** What is remembered of a submission that was accepted under an idempotency key, or under a response's id. */
+export interface IdempotencyRecord {
+  /** Of the key or the id: see stores/redis/intake/idempotency.ts. */
+  hash: string;
+  /** The version that the submission made of the response, from 1. */
+  version: number;
+  digest: string;
+  surveyId: string;
+  submittedAtMs: number;
+  isComplete: boolean;
+}
+
+const insertTimeoutMs = 15_000;
+/** A respondent waits for it. */
+const findTimeoutMs = 4000;
+
+/** A record as one line of JSONCompactEachRow, in the column order of the table. */
+export function encodeRecord({ hash, version, digest, surveyId, submittedAtMs, isComplete }: IdempotencyRecord): string {
+  return `["${hash}",${version},"${digest}","${surveyId}",${submittedAtMs},${isComplete ? 1 : 0}]`;
+}
+
+/** The records of three days, in ClickHouse: the intake keeps them for an hour, and only the keys themselves for longer. */
+export function createIdempotencyRecords(clickhouse: ClickHouse) {
+  const table = clickhouse.table('idempotency_records');
+  return {
+    /** Lines of records; inserted again they change nothing. */
+    insert: (lines: Buffer, signal?: AbortSignal): Promise<void> =>
+      clickhouse.insert(
+        `INSERT INTO ${table} (hash, version, digest, survey_id, submitted_at, is_complete) SETTINGS insert_deduplicate = 0, async_insert = 0, max_partitions_per_insert_block = 0 FORMAT JSONCompactEachRow`,
+        [lines], { timeoutMs: insertTimeoutMs, ...(signal && { signal }) },
+      ),
+
+    /** The records under these hashes, by version. */
+    async find(hashes: readonly string[]): Promise<IdempotencyRecord[]> {
+      if (hashes.length === 0) return [];
+      const rows = await clickhouse.select<[string, number, string, string, number, number]>(
+        `SELECT hash, version, digest, survey_id, toUnixTimestamp64Milli(submitted_at), is_complete FROM ${table} WHERE hash IN (${hashes.map(sqlString).join(', ')}) ORDER BY hash, version, accepted_at DESC LIMIT 1 BY hash, version`,
+        { timeoutMs: findTimeoutMs },
+      );
+      return rows.map(([hash, version, digest, surveyId, submittedAtMs, isComplete]) => ({ hash, version, digest, surveyId, submittedAtMs, isComplete: isComplete === 1 }));
+    },
+  };
+}
+
+export type IdempotencyRecords = ReturnType<typeof createIdempotencyRecords>;

@@ -1,0 +1,94 @@
+import type { Redis } from 'ioredis';
+import { Problem } from '../../errors.ts';
+import { SettingsError } from '../../settings.ts';
+import type { ClickHouse } from '../clickhouse/client.ts';
+import { NoAnswerError } from './store-connection.ts';
+import { errorMessage, StartError } from '../../platform/start-error.ts';
+import { isPostgresUnavailable, type Sql } from '../postgres/client.ts';
+import { isRedisUnavailable } from '../redis/errors.ts';
+
+/** The first word with each store. Throws a StartError of one line: the setting, where it points to without its password, and why that is of no use. */
+export const probeStores = {
+  async redis(redis: Redis, setting: 'REDIS_URL' | 'REDIS_JOBS_URL', url: string): Promise<void> {
+    // What the call itself says is only that the connection is closed.
+    let last: unknown;
+    const note = (error: unknown) => void (last = error);
+    redis.on('error', note);
+    try {
+      await withSettingName(setting, [url], redis.connect().catch((error: unknown) => Promise.reject(last ?? error)));
+    } finally {
+      redis.off('error', note);
+    }
+  },
+  postgres: (sql: Sql, url: string): Promise<void> => withSettingName('DATABASE_URL', [url], sql`SELECT 1`),
+  clickhouse: (clickhouse: Pick<ClickHouse, 'select'>, urls: readonly string[]): Promise<void> =>
+    withSettingName(
+      'CLICKHOUSE_URL', urls, clickhouse.select<[string]>('SELECT version()').then(([row]) => assertSupportedVersion(row?.[0] ?? '')),
+    ),
+};
+
+/** What a server that is there says by its certificate, or in another protocol than the setting's. */
+const protocolErrorCode =
+  /^(?:CERT_|ERR_TLS_|ERR_SSL_|EPROTO$|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|HOSTNAME_MISMATCH$|HPE_)/;
+const networkCodes = new Set([
+  'EAI_AGAIN', 'EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ECONNABORTED', 'EADDRNOTAVAIL',
+]);
+
+/**
+ * Whether a first contact failed because the store is away, cannot be found or answers nothing; otherwise it is there and
+ * refuses, or its settings are wrong.
+ */
+export function isUnreachableError(error: unknown): boolean {
+  const reasons = reasonsOf(error);
+  if (reasons.some((reason) => reason instanceof SettingsError || protocolErrorCode.test(codeOf(reason)))) return false;
+  return reasons.some(
+    (reason) =>
+      reason instanceof NoAnswerError || isPostgresUnavailable(reason) || isRedisUnavailable(reason) ||
+      networkCodes.has(codeOf(reason)) || (reason instanceof Problem && reason.code === 'SERVICE_UNAVAILABLE'),
+  );
+}
+
+/** Why a first contact failed, in one line. */
+export function describeConnectionError(error: unknown): string {
+  return reasonOfFailure(error instanceof StartError ? (error.cause ?? error) : error).replace(/\s*\n\s*/g, ' ');
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+
+/** An error with all that caused it. Of a name with several addresses each has a reason of its own. */
+function reasonsOf(error: unknown): unknown[] {
+  if (!(error instanceof Error)) return [error];
+  const causes = error instanceof AggregateError ? (error.errors as unknown[]) : [];
+  return [error, ...causes, ...(error.cause === undefined ? [] : reasonsOf(error.cause))];
+}
+
+/** From then on all tables of a statement can be read in one state, without which the counts of different questions need not belong together. */
+const minClickHouseVersion = [25, 6] as const;
+
+function assertSupportedVersion(version: string): void {
+  const [year, month] = version.split('.').map(Number);
+  if (year === undefined || month === undefined || Number.isNaN(year + month)) return;
+  const [leastYear, leastMonth] = minClickHouseVersion;
+  if (year < leastYear || (year === leastYear && month < leastMonth)) throw new Error(`it is ClickHouse ${version}, and ${minClickHouseVersion.join('.')} or newer is needed`);
+}
+
+async function withSettingName(setting: string, urls: readonly string[], contact: PromiseLike<unknown>): Promise<void> {
+  try {
+    await contact;
+  } catch (error) {
+    throw new StartError(`the server of ${setting} (${urls.map(addressOf).join(', ')}) cannot be used: ${reasonOfFailure(error)}`, { cause: error });
+  }
+}
+
+/** Without user and password. */
+export function addressOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return host + (pathname === '/' ? '' : pathname);
+}
+
+/** Of a name with several addresses each has a reason of its own. */
+function reasonOfFailure(error: unknown): string {
+  const known = error instanceof Problem && error.cause instanceof Error ? error.cause : error;
+  return known instanceof AggregateError && known.errors.length > 0 ? known.errors.map(errorMessage).join('; ') : errorMessage(known);
+}

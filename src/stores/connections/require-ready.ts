@@ -1,0 +1,80 @@
+import type { Redis } from 'ioredis';
+import type { ClickHouse } from '../clickhouse/client.ts';
+import type { StoreConnection } from './store-connection.ts';
+import type { Sql } from '../postgres/client.ts';
+
+/*
+ * Stores that refuse every call with SERVICE_UNAVAILABLE until they are reached: before that their schema may be
+ * missing, or their checks may fail.
+ */
+
+interface RunQuery {
+  handler(query: RunQuery): unknown;
+  reject(error: unknown): void;
+}
+
+/** Statements that never run, as parts of others, may be written at any time. */
+export function requireReadySql(sql: Sql, contact: StoreConnection): Sql {
+  const rejectUntilReady = (query: unknown): unknown => {
+    if (contact.isReady || !isQuery(query)) return query;
+    // The client sends a statement when somebody waits for it.
+    const { handler } = query;
+    query.handler = (own) => {
+      const refusal = refusalOf(contact);
+      return refusal ? own.reject(refusal) : handler(own);
+    };
+    return query;
+  };
+  return new Proxy(sql, {
+    apply: (target, self, args) => rejectUntilReady(Reflect.apply(target as (...args: unknown[]) => unknown, self, args)),
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property);
+      if (contact.isReady || typeof value !== 'function') return value;
+      const call = value as (...args: unknown[]) => unknown;
+      if (property === 'unsafe') return (...args: unknown[]) => rejectUntilReady(call(...args));
+      const isConnecting = property === 'begin' || property === 'reserve';
+      return isConnecting ? async (...args: unknown[]) => (contact.assertReady(), call(...args)) : value;
+    },
+  });
+}
+
+const isQuery = (value: unknown): value is RunQuery =>
+  value instanceof Promise && 'handler' in value && 'reject' in value;
+
+function refusalOf(contact: StoreConnection): unknown {
+  try {
+    contact.assertReady();
+    return undefined;
+  } catch (refusal) {
+    return refusal;
+  }
+}
+
+export function requireReadyClickHouse(clickhouse: ClickHouse, contact: StoreConnection): ClickHouse {
+  const { database, table, close } = clickhouse;
+  return {
+    database, table, close,
+    select: async (...args) => (contact.assertReady(), clickhouse.select(...args)),
+    bytes: async (...args) => (contact.assertReady(), clickhouse.bytes(...args)),
+    command: async (...args) => (contact.assertReady(), clickhouse.command(...args)),
+    insert: async (...args) => (contact.assertReady(), clickhouse.insert(...args)),
+    ping: async () => contact.isReady && clickhouse.ping(),
+  };
+}
+
+/**
+ * Holds a connection back that would otherwise open itself with the first command: until it is opened, commands fail as
+ * without a server. The function opens it and resolves when it can be used.
+ */
+export function deferConnect(redis: Redis): () => Promise<void> {
+  const connect = redis.connect.bind(redis);
+  let isOpen = false;
+  redis.connect = async () => (isOpen ? connect() : Promise.reject(new Error('Connection is closed.')));
+  return async () => {
+    isOpen = true;
+    if (redis.status === 'ready') return;
+    // One that was opened before goes on trying by itself.
+    if (redis.status === 'wait') await connect();
+    else await new Promise<void>((resolve) => void redis.once('ready', () => resolve()));
+  };
+}

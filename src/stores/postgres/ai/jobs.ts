@@ -1,0 +1,188 @@
+import type { ProblemCode } from '../../../errors.ts';
+import { createAiAnnotationRows } from './annotations.ts';
+import { createAiNotes } from './notes.ts';
+import { createAiResults } from './results.ts';
+import { createAiThemes, lockedExistingSurvey } from './themes.ts';
+import { withPostgres, type Sql } from '../client.ts';
+import { createBoundedConcurrency } from '../bounded-concurrency.ts';
+import { withLongTimeout } from '../with-long-timeout.ts';
+import type { OwnedDataTransfer } from '../users.ts';
+
+export type AiJobStatus = 'PENDING' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+
+/** Work by a provider, over a survey's answers or to write a survey. */
+export interface AiJob {
+  id: string;
+  ownerId: string;
+  /** Null: about no survey yet. */
+  surveyId: string | null;
+  /** What is looked for, by which model, with which wording. */
+  topic: string;
+  request: Record<string, string>;
+  status: AiJobStatus;
+  /** 0 to 1. */
+  progress: number;
+  error: { code: ProblemCode; message: string; retryAfterSeconds?: number } | null;
+  /** Of the process that took it last; null before. */
+  claim: string | null;
+}
+
+/** A job as it is looked at. */
+export interface AiJobView extends AiJob {
+  /** For the limits of its provider, and for longer than a moment. */
+  isWaiting: boolean;
+}
+
+/** A job as it was taken: what is said of it counts until another process takes it. */
+export type ClaimedJob = Pick<AiJob, 'id' | 'claim'>;
+
+/** Work over a survey's answers. */
+export type SurveyJob = AiJob & { surveyId: string };
+
+export const isOfSurvey = (job: AiJob): job is SurveyJob => job.surveyId !== null;
+
+/** What a model said of one answer. */
+export interface AiAnnotation {
+  responseId: string;
+  questionId: string;
+  digest: Buffer;
+  finding: unknown;
+  /** Of the note that it is a part of. */
+  noteId?: string | undefined;
+}
+
+interface AnalysisTopic {
+  surveyId: string;
+  topic: string;
+}
+
+const staleMs = 20_000;
+const retentionDays = 30;
+
+export function createAiStore(sql: Sql) {
+  const columns = sql`id, owner_id AS "ownerId", survey_id AS "surveyId", topic, request, status, progress, error, claim`;
+  const isClaimedBy = ({ id, claim }: ClaimedJob) => sql`id = ${id} AND claim IS NOT DISTINCT FROM ${claim} AND status = 'RUNNING'`;
+  const staleBefore = () => new Date(Date.now() - staleMs);
+  const rows = createAiAnnotationRows(sql);
+  return {
+    ...createAiThemes(sql),
+    ...createAiNotes(sql),
+    ...createAiResults((work) => withLongTimeout(sql, work)),
+    /** The same for who waits with an open request. */
+    results: createAiResults(createBoundedConcurrency(sql)),
+
+    /** The job that does this work now, or the given one as a new job. */
+    findOrCreate: ({ id, ownerId, surveyId, topic, request }: Pick<AiJob, 'id' | 'ownerId' | 'surveyId' | 'topic' | 'request'>): Promise<string> =>
+      withPostgres(async () => {
+        const row = { id, owner_id: ownerId, survey_id: surveyId, topic, request: sql.json(request), status: 'PENDING' };
+        const equal = surveyId === null ? sql`(owner_id, topic) WHERE survey_id IS NULL AND status IN ('PENDING', 'RUNNING')` : sql`(survey_id, topic) WHERE status IN ('PENDING', 'RUNNING')`;
+        const [joined] = await sql<{ id: string }[]>`INSERT INTO ai_jobs ${sql(row)} ON CONFLICT ${equal} DO UPDATE SET topic = excluded.topic RETURNING id`;
+        return joined?.id ?? id;
+      }),
+
+    find: (id: string): Promise<AiJobView | undefined> =>
+      withPostgres(async () => (await sql<AiJobView[]>`SELECT ${columns}, coalesce(waits_until > now(), false) AS "isWaiting" FROM ai_jobs WHERE id = ${id}`)[0]),
+
+    /** Takes a job for this process; undefined while another has it or when it is over. */
+    claim: async (id: string): Promise<AiJob | undefined> =>
+      (await sql<AiJob[]>`
+        UPDATE ai_jobs SET status = 'RUNNING', claim = gen_random_uuid(), updated_at = now() WHERE id = ${id} AND (status = 'PENDING' OR (status = 'RUNNING' AND updated_at < ${staleBefore()})) RETURNING ${columns}`)[0],
+
+    /** Says that it is still worked on. False if it was cancelled, its survey deleted, or another process has it. */
+    heartbeat: async (job: ClaimedJob, progress: number | null): Promise<boolean> =>
+      (await sql`UPDATE ai_jobs SET updated_at = now(), progress = coalesce(${progress}, progress) WHERE ${isClaimedBy(job)}`).count > 0,
+
+    /** Says that it waits for the limits of its provider, for so long from now on. */
+    markWaiting: async (job: ClaimedJob, ms: number): Promise<void> =>
+      void (await sql`UPDATE ai_jobs SET waits_until = now() + ${`${Math.ceil(ms)} milliseconds`}::interval WHERE ${isClaimedBy(job)}`),
+
+    /** `result`: of the answers together, where single findings are not all. */
+    complete: async (job: ClaimedJob, result: unknown): Promise<void> =>
+      void (await sql`UPDATE ai_jobs SET status = 'COMPLETED', progress = 1, result = ${result === null ? null : sql.json(result as never)}, updated_at = now() WHERE ${isClaimedBy(job)}`),
+
+    /** What `complete` was given. */
+    resultOf: (id: string): Promise<unknown> => withPostgres(async () => (await sql<{ result: unknown }[]>`SELECT result FROM ai_jobs WHERE id = ${id}`)[0]?.result ?? null),
+
+    /** Of the newest job that came to its end; null without one. */
+    lastResult: ({ surveyId, topic }: AnalysisTopic): Promise<unknown> =>
+      withPostgres(async () => (await sql<{ result: unknown }[]>`SELECT result FROM ai_jobs WHERE survey_id = ${surveyId} AND topic = ${topic} AND status = 'COMPLETED' ORDER BY id DESC LIMIT 1`)[0]?.result ?? null),
+
+    /** The topic of the newest finished analysis of a kind. */
+    lastTopic: async ({ surveyId, analysisType }: { surveyId: string; analysisType: string }): Promise<string | undefined> =>
+      (await sql<{ topic: string }[]>`
+        SELECT topic FROM ai_jobs WHERE survey_id = ${surveyId} AND status = 'COMPLETED' AND request->>'analysisType' = ${analysisType} ORDER BY updated_at DESC, id DESC LIMIT 1`)[0]?.topic,
+
+    fail: async (job: ClaimedJob, error: AiJob['error']): Promise<void> =>
+      void (await sql`UPDATE ai_jobs SET status = 'FAILED', error = ${sql.json(error)}, updated_at = now() WHERE ${isClaimedBy(job)}`),
+
+    /** Gives a job back that this process cannot end. */
+    release: async (job: ClaimedJob): Promise<void> => void (await sql`UPDATE ai_jobs SET status = 'PENDING', updated_at = now() WHERE ${isClaimedBy(job)}`),
+
+    cancel: (id: string): Promise<void> =>
+      withPostgres(async () => void (await sql`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now() WHERE id = ${id} AND status IN ('PENDING', 'RUNNING')`)),
+
+    /** Jobs that nobody works on although they are not over, oldest first: those after one. */
+    listStale: async (after: string | undefined, limit: number): Promise<Pick<AiJob, 'id' | 'request'>[]> =>
+      sql<Pick<AiJob, 'id' | 'request'>[]>`
+        SELECT id, request FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING') AND updated_at < ${staleBefore()} ${after === undefined ? sql`` : sql`AND id > ${after}`} ORDER BY id LIMIT ${limit}`,
+
+    /** Forgets jobs that have long been over; of each analysis the last finished one stays, for its result is still read. Gives their number. */
+    sweep: async (): Promise<number> =>
+      (await sql`
+        DELETE FROM ai_jobs job WHERE status IN ('COMPLETED', 'FAILED', 'CANCELLED') AND updated_at < now() - ${`${retentionDays} days`}::interval AND NOT (
+          status = 'COMPLETED' AND survey_id IS NOT NULL AND request->>'analysisType' IS NOT NULL
+          AND NOT EXISTS (SELECT FROM ai_jobs newer WHERE newer.survey_id = job.survey_id AND newer.topic = job.topic AND newer.status = 'COMPLETED' AND newer.id > job.id))`).count,
+
+    /** Digests of the answers of these responses that were looked at before, by `responseId questionId`. What a summary knows of an answer lies in its note: without one it was not looked at. */
+    digests: async ({ surveyId, topic }: AnalysisTopic, responseIds: readonly string[]): Promise<Map<string, Buffer>> => {
+      const rows = await sql<{ key: string; digest: Buffer }[]>`
+        SELECT response_id || ' ' || question_id AS key, digest FROM ai_findings
+        WHERE survey_id = ${surveyId} AND topic = ${topic} AND response_id = ANY(${responseIds}::uuid[]) AND (jsonb_exists_any(finding, ARRAY['sentiment', 'unjudged']) OR EXISTS (SELECT FROM ai_notes WHERE ai_notes.id = note_id))`;
+      return new Map(rows.map(({ key, digest }) => [key, digest]));
+    },
+
+    /** In one statement; may be repeated. Of a deleted survey nothing is stored, and the notes that these findings name are taken back: whatever came later, nobody would erase. */
+    saveAnnotations: async ({ surveyId, topic }: AnalysisTopic, jobId: string, findings: readonly AiAnnotation[]): Promise<void> => {
+      if (findings.length === 0) return;
+      const each = <T>(read: (finding: AiAnnotation) => T): T[] => findings.map(read);
+      const { count } = await sql`
+        INSERT INTO ai_findings (survey_id, topic, response_id, question_id, digest, finding, note_id, seen_by)
+        SELECT living.id, ${topic}, found.response_id, found.question_id, decode(found.digest, 'hex'), found.finding::jsonb, found.note_id, ${jobId}::uuid
+        FROM (${lockedExistingSurvey(sql, surveyId)}) living CROSS JOIN unnest(
+          ${each(({ responseId }) => responseId)}::uuid[], ${each(({ questionId }) => questionId)}::uuid[], ${each(({ digest }) => digest.toString('hex'))}::text[],
+          ${each(({ finding }) => JSON.stringify(finding))}::text[], ${each(({ noteId = null }) => noteId)}::uuid[]) found(response_id, question_id, digest, finding, note_id)
+        ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE SET digest = excluded.digest, finding = excluded.finding, note_id = excluded.note_id, seen_by = excluded.seen_by`;
+      if (count === 0) await sql`DELETE FROM ai_notes WHERE id = ANY(${findings.flatMap(({ noteId }) => noteId ?? [])}::uuid[])`;
+    },
+
+    findErased: rows.findErased,
+
+    /** Drops what was stored of responses that were erased meanwhile: to be asked for after `saveFindings`. */
+    dropErased: async (responseIds: readonly string[]): Promise<void> => {
+      const erased = await rows.findErased(responseIds);
+      if (erased.length > 0) await rows.removeOfResponses(erased);
+    },
+
+    /** Notes that a job met these answers again. */
+    markSeen: async ({ surveyId, topic }: AnalysisTopic, jobId: string, keys: readonly string[]): Promise<void> => {
+      if (keys.length === 0) return;
+      const [responses, questions] = [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(37))];
+      await sql`
+        UPDATE ai_findings SET seen_by = ${jobId} FROM unnest(${responses}::uuid[], ${questions}::uuid[]) met(response_id, question_id)
+        WHERE survey_id = ${surveyId} AND topic = ${topic} AND ai_findings.response_id = met.response_id AND ai_findings.question_id = met.question_id`;
+    },
+
+    /** Drops what the job did not meet: answers that are gone. Gives their number. */
+    dropUnseen: ({ surveyId, topic }: AnalysisTopic, jobId: string): Promise<number> =>
+      withLongTimeout(sql, async (tx) => (await tx`DELETE FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`).count),
+  };
+}
+
+export type AiStore = ReturnType<typeof createAiStore>;
+
+/** What a deleted user had done about surveys stays with these, as the results of analyses that others read: it goes to whose they are, or now will be. */
+export const transferAiJobs: OwnedDataTransfer = async (tx, fromUserId, toUserId) => {
+  await tx`
+    UPDATE ai_jobs j SET owner_id = CASE WHEN s.owner_id = ${fromUserId} THEN ${toUserId} ELSE s.owner_id END
+    FROM surveys s WHERE s.id = j.survey_id AND j.owner_id = ${fromUserId}`;
+};

@@ -1,0 +1,73 @@
+import type { Aspect, Suggestion, QuestionWording } from '../../../domain/questions/suggestion.ts';
+import { withPostgres, type Sql, type Tx } from '../client.ts';
+
+export type SuggestionStatus = 'PENDING' | 'ACCEPTED' | 'REJECTED';
+
+export interface StoredSuggestion {
+  id: string;
+  surveyId: string;
+  questionId: string;
+  aspect: Aspect;
+  problem: string;
+  suggestion: Pick<Suggestion, 'text' | 'options'>;
+  /** The wording that it was made for. */
+  basis: QuestionWording;
+  /** The wording that its acceptance made; null unless it is ACCEPTED. */
+  applied: QuestionWording | null;
+  status: SuggestionStatus;
+}
+
+/** A suggestion as it is replied. */
+export function presentSuggestion({ id, aspect, problem, suggestion: { text, options }, status }: StoredSuggestion) {
+  return { id, aspect, problem, suggestion: { text, ...(options && { options: options.map((option) => option.text) }) }, status };
+}
+
+export interface Decision {
+  id: string;
+  status: SuggestionStatus;
+  applied?: QuestionWording;
+  by: string;
+}
+
+const keptDays = 90;
+
+export function createSuggestionStore(sql: Sql) {
+  const columns = sql`id, survey_id AS "surveyId", question_id AS "questionId", aspect, problem, suggestion, basis, applied, status`;
+  return {
+    /** Puts new suggestions in place of the question's undecided ones. */
+    replaceOpen: (questionId: string, suggestions: readonly StoredSuggestion[]): Promise<void> =>
+      withPostgres(async () => {
+        await sql.begin(async (tx) => {
+          await tx`DELETE FROM ai_suggestions WHERE question_id = ${questionId} AND status = 'PENDING'`;
+          for (const { id, surveyId, aspect, problem, suggestion, basis } of suggestions) {
+            const row = { id, survey_id: surveyId, question_id: questionId, aspect, problem, suggestion: tx.json(suggestion as never), basis: tx.json(basis as never) };
+            await tx`INSERT INTO ai_suggestions ${tx(row)}`;
+          }
+        });
+      }),
+
+    /** Forgets what was decided long ago. Gives its number. */
+    sweep: async (): Promise<number> => (await sql`DELETE FROM ai_suggestions WHERE status <> 'PENDING' AND decided_at < now() - ${`${keptDays} days`}::interval`).count,
+
+    /** Oldest first. */
+    list: (questionId: string): Promise<StoredSuggestion[]> =>
+      withPostgres(async () => sql<StoredSuggestion[]>`SELECT ${columns} FROM ai_suggestions WHERE question_id = ${questionId} ORDER BY id LIMIT 200`),
+
+    findSurveyId: (id: string): Promise<string | undefined> =>
+      withPostgres(async () => (await sql<{ surveyId: string }[]>`SELECT survey_id AS "surveyId" FROM ai_suggestions WHERE id = ${id}`)[0]?.surveyId),
+
+    find: (id: string): Promise<StoredSuggestion | undefined> =>
+      withPostgres(async () => (await sql<StoredSuggestion[]>`SELECT ${columns} FROM ai_suggestions WHERE id = ${id}`)[0]),
+
+    /** Keeps others from deciding it until the transaction is over. */
+    lock: async (tx: Tx, id: string): Promise<StoredSuggestion | undefined> =>
+      (await tx<StoredSuggestion[]>`SELECT ${columns} FROM ai_suggestions WHERE id = ${id} FOR UPDATE`)[0],
+
+    decide: async (tx: Tx, { id, status, applied, by }: Decision): Promise<void> =>
+      void (await tx`
+        UPDATE ai_suggestions SET status = ${status}, applied = ${applied ? tx.json(applied as never) : null}, decided_by = ${status === 'PENDING' ? null : by},
+          decided_at = ${status === 'PENDING' ? null : new Date()} WHERE id = ${id}`),
+  };
+}
+
+export type SuggestionStore = ReturnType<typeof createSuggestionStore>;

@@ -1,0 +1,15 @@
+-- Takes or renews a shard for one ingest process. KEYS[1] the owner's key. ARGV: prefix, name of the process, ms to hold.
+-- Returns the fencing number, or 0 while another process holds the shard.
+local fenceName = ARGV[1] .. 'fence'
+local holder = redis.call('HMGET', KEYS[1], 'name', 'fence')
+if not holder[1] then
+  -- While the memory is full a script may only write what takes some after what takes none: see `write-as-owner.lua`.
+  redis.call('DEL', KEYS[1])
+  local fence = redis.call('INCR', fenceName)
+  redis.call('HSET', KEYS[1], 'name', ARGV[2], 'fence', fence)
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  return fence
+end
+if holder[1] ~= ARGV[2] then return 0 end
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return tonumber(holder[2])

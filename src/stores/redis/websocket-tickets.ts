@@ -1,0 +1,37 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { unavailable } from '../../errors.ts';
+
+export const ticketSeconds = 60;
+
+const keyOf = (ticket: string): string => `live:ticket:${createHash('sha256').update(ticket).digest('base64url')}`;
+const ticketPattern = /^[A-Za-z0-9_-]{43}$/;
+
+/** Tickets that open a WebSocket, since a browser cannot send a header with it: 256 random bits, good for a minute and one use. */
+export function createTickets<Holder>(redis: Pick<Redis, 'set' | 'getdel'>) {
+  return {
+    async issue(holder: Holder): Promise<string> {
+      const ticket = randomBytes(32).toString('base64url');
+      await orUnavailable(redis.set(keyOf(ticket), JSON.stringify(holder), 'EX', ticketSeconds));
+      return ticket;
+    },
+    /** Uses the ticket up; undefined for one that is unknown, used or over. */
+    async redeem(ticket: string): Promise<Holder | undefined> {
+      const text = ticketPattern.test(ticket) ? await orUnavailable(redis.getdel(keyOf(ticket))) : null;
+      return text === null ? undefined : (JSON.parse(text) as Holder);
+    },
+  };
+}
+
+export interface Tickets<Holder> {
+  issue(holder: Holder): Promise<string>;
+  redeem(ticket: string): Promise<Holder | undefined>;
+}
+
+async function orUnavailable<T>(question: Promise<T>): Promise<T> {
+  try {
+    return await question;
+  } catch (error) {
+    throw unavailable('Tickets cannot be kept right now', 2, error);
+  }
+}

@@ -1,0 +1,115 @@
+import type { KnownUpload } from '../../domain/questions/contract.ts';
+import { unavailable } from '../../errors.ts';
+import { isId } from '../../platform/ids.ts';
+import type { UploadRecord, UploadRows } from '../postgres/uploads.ts';
+import type { UploadStorage } from './storage.ts';
+
+export interface UploadsDeps {
+  rows: UploadRows;
+  storage: UploadStorage;
+  now(): number;
+  /** Whether the response was accepted: waits for what is still on its way to the response store. */
+  isResponseStored(responseId: string): Promise<boolean>;
+}
+
+export type UploadToSave = Pick<UploadRecord, 'id' | 'surveyId' | 'questionId' | 'fileName'> & {
+  /** Asked when all bytes are there. */
+  mimeType(): string;
+};
+
+/** No submission is under way for longer; a claim that is older belongs to a response that was accepted, or to none. */
+const maxSubmissionMs = 30_000;
+const unclaimedTtlMs = 24 * 3_600_000;
+const responseBatchSize = 500;
+const fileBatchSize = 500;
+/** Disk that is left to the stores. */
+const reservedDiskBytes = 256 * 1024 * 1024;
+
+/** Files of respondents: their bytes in the storage, what is known of them in Postgres. */
+export function createUploads({ rows, storage, now, isResponseStored }: UploadsDeps) {
+  const removeFiles = async (ids: readonly string[]): Promise<number> => {
+    for (const id of ids) await storage.remove(id);
+    return ids.length;
+  };
+
+  /** What other responses hold: theirs if they were accepted, to be freed if they never will be. Whether something was freed. */
+  const releaseAbandonedClaims = async (surveyId: string, responseId: string, ids: readonly string[]): Promise<boolean> => {
+    let isReleased = false;
+    const claims = (await rows.findInSurvey(surveyId, ids)).flatMap((upload) => (upload.responseId === null || upload.responseId === responseId ? [] : [{ by: upload.responseId, since: upload.claimedAt }]));
+    for (const { by, since } of claims) {
+      if (await isResponseStored(by)) continue;
+      if (now() - (since?.getTime() ?? 0) < maxSubmissionMs) throw unavailable('Another submission with this upload is under way', 5);
+      await rows.releaseAll(by);
+      isReleased = true;
+    }
+    return isReleased;
+  };
+
+  return {
+    /** Stores a file and makes it known. What `bytes` throws leaves nothing behind. */
+    async save(upload: UploadToSave, bytes: AsyncIterable<Uint8Array>): Promise<{ size: number; mimeType: string }> {
+      const free = await storage.freeBytes();
+      if (free !== undefined && free < reservedDiskBytes) throw unavailable('There is no room for uploads right now', 60);
+      const { size, sha256 } = await storage.write(upload.id, bytes);
+      const mimeType = upload.mimeType();
+      await rows.add({ ...upload, mimeType, size, sha256, createdAt: new Date(now()) });
+      return { size, mimeType };
+    },
+
+    find: rows.find,
+    findSurveyId: async (id: string): Promise<string | undefined> => (await rows.find(id))?.surveyId,
+    read: storage.read,
+
+    /**
+     * Holds free uploads of the survey for a response; gives those that are the response's now. Each call is either followed by an accepted
+     * submission or undone by `release`; one whose process died is found out when somebody else asks for the upload, or by `sweep`.
+     */
+    async reserve(surveyId: string, responseId: string, uploadIds: readonly string[]): Promise<ReadonlyMap<string, KnownUpload>> {
+      const requestedIds = [...new Set(uploadIds)].filter(isId);
+      let claimed = await rows.claim(surveyId, responseId, requestedIds);
+      const missing = requestedIds.filter((id) => !claimed.some((upload) => upload.id === id));
+      if (missing.length > 0) {
+        const isReleased = await releaseAbandonedClaims(surveyId, responseId, missing).catch(async (error: unknown) => {
+          await rows.release(responseId, claimed.map(({ id }) => id));
+          throw error;
+        });
+        if (isReleased) claimed = [...claimed, ...(await rows.claim(surveyId, responseId, missing))];
+      }
+      return new Map(claimed.map(({ id, questionId, mimeType, size }) => [id, { id, questionId, mimeType, sizeBytes: size }]));
+    },
+    release: (responseId: string, uploadIds: readonly string[]): Promise<void> => rows.release(responseId, uploadIds.filter(isId)),
+
+    /** Removes the files of deleted responses. */
+    removeOfResponses: async (responseIds: readonly string[]): Promise<number> => removeFiles(await rows.removeOfResponses(responseIds)),
+    removeOfSurvey: async (surveyId: string): Promise<number> => removeFiles(await rows.removeOfSurvey(surveyId)),
+
+    /** Removes what no response has claimed for a day, what belongs to responses that never came to be, and files without a row. */
+    async sweep(): Promise<number> {
+      const before = new Date(now() - unclaimedTtlMs);
+      for (const responseId of await rows.findUnverifiedResponses(before, responseBatchSize)) {
+        if (await isResponseStored(responseId)) await rows.markStored([responseId]);
+        else await removeFiles(await rows.removeOfResponses([responseId]));
+      }
+      let removed = await removeFiles(await rows.removeUnclaimed(before));
+      for await (const names of inBatches(storage.list(before), fileBatchSize)) {
+        // What is not named by an id is somebody else's.
+        const ids = names.filter(isId);
+        const known = new Set(await rows.findExisting(ids));
+        removed += await removeFiles(ids.filter((id) => !known.has(id)));
+      }
+      return removed;
+    },
+  };
+}
+
+export type Uploads = ReturnType<typeof createUploads>;
+
+async function* inBatches(ids: AsyncIterable<string>, size: number): AsyncGenerator<string[]> {
+  let batch: string[] = [];
+  for await (const id of ids) {
+    if (batch.push(id) < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Fault, SeenCall } from '../support/ai-provider.ts';
+import { aiProviders, type AiFixture } from '../support/ai-fixture.ts';
+import { useAi } from '../support/use-ai.ts';
+import type { Client } from '../support/client.ts';
+import { assertConforms } from '../support/conform.ts';
+import { eventually } from '../support/eventually.ts';
+import { openEvents } from '../support/live-client.ts';
+import { signInNewUser } from '../support/new-user.ts';
+
+const question = (text: string) => ({ type: 'YES_NO', text, description: null, isRequired: false, options: [], rows: [], min: null, max: null, step: null });
+const message = 'Five "plain" questions – 完成 😀.\nShall I ask about the price, too?';
+const draft = (said: string = message) => ({ message: said, title: 'Lunch', description: null, questions: [1, 2, 3, 4, 5].map((n) => question(`Question ${n}`)) });
+const unfit = { ...draft('Here is a draft without questions.'), questions: [] };
+const accept = { accept: 'text/event-stream', 'content-type': 'application/json' };
+
+type Told = Awaited<ReturnType<typeof openEvents>>;
+const wordsOf = ({ events }: Pick<Told, 'events'>): string => events.filter(({ event }) => event === 'text').map(({ data }) => data.text).join('');
+const kindsOf = ({ events }: Told): (string | undefined)[] => events.map(({ event }) => event).filter((kind, at, all) => kind !== all[at - 1]);
+
+/** Each test has a user of its own, whose usage and conversations are its own. */
+function stage(env: Record<string, string> = {}) {
+  const scene = {} as { service: AiFixture['service']; ai: AiFixture['ai']; admin: Client };
+  useAi(({ service, ai, admin }) => void Object.assign(scene, { service, ai, admin }), { env, answer: () => draft() });
+  const enter = async () => {
+    const client = await signInNewUser(scene.service, scene.admin);
+    const tell = (path: string, body: object) => openEvents(`${scene.service.base}${path}`, client.token ?? '', accept, body);
+    return {
+      client, tell,
+      begin: (body: object = {}) => tell('/ai/conversations', { prompt: 'About our canteen', questionCount: 5, ...body }),
+      say: (id: string, text: string) => tell(`/ai/conversations/${id}/messages`, { message: text }),
+      used: async () => {
+        const { calls, failedCalls, inputTokens, outputTokens } = await client.get('/ai/usage');
+        return { calls, failedCalls, inputTokens, outputTokens };
+      },
+    };
+  };
+  return { scene, enter };
+}
+
+describe('turns that are told while they are written', () => {
+  const { scene, enter } = stage();
+
+  for (const provider of aiProviders)
+    it(`come word by word from ${provider}, and end with the usual reply`, async () => {
+      const { begin, say, client, used } = await enter();
+      let goOn = (): void => undefined;
+      scene.ai.midway = new Promise((resolve) => (goOn = resolve));
+      const first = await begin({ provider });
+      assert.deepEqual([first.reply.status, first.reply.headers.get('content-type'), first.reply.headers.get('cache-control')], [200, 'text/event-stream; charset=utf-8', 'no-store']);
+      // The provider holds half of its reply back, in whose beginning stands what it says.
+      await eventually(() => assert.equal(wordsOf(first), message));
+      assert.deepEqual(kindsOf(first), ['text']);
+      assert.ok(first.events.length > 5, 'the words came at once');
+      goOn();
+      await first.ended;
+      assert.deepEqual(kindsOf(first), ['text', 'reply']);
+      const { data: body } = first.events.at(-1) ?? {};
+      assert.deepEqual([body.success, body.data.message, body.data.draft.questions.length], [true, message, 5]);
+      assert.deepEqual(await client.get(`/ai/conversations/${body.data.conversationId}`), body.data);
+      const second = await say(body.data.conversationId, 'And the price?');
+      await second.ended;
+      assert.deepEqual([wordsOf(second), second.events.at(-1)?.data.data], [message, body.data]);
+      assert.ok(scene.ai.calls.every(({ wire, isStream }: SeenCall) => wire === provider && isStream));
+      assert.deepEqual(await used(), { calls: 2, failedCalls: 0, inputTokens: 200, outputTokens: 100 });
+    });
+
+  it('are as ever for who does not ask for events', async () => {
+    const { client } = await enter();
+    for (const header of [undefined, '*/*', 'application/json', 'text/plain;q=0.5, text/*'])
+      assertConforms('POST /ai/conversations', await client.call('POST', '/ai/conversations', { body: { prompt: 'About lunch', questionCount: 5 }, ...(header !== undefined && { headers: { accept: header } }) }));
+    assert.ok(scene.ai.calls.every(({ isStream }) => !isStream));
+  });
+
+  it('conform to what the reference says of them', async () => {
+    const { client } = await enter();
+    const begun = await client.call('POST', '/ai/conversations', { body: { prompt: 'About lunch', questionCount: 5 }, headers: { accept: 'text/html, Text/Event-Stream;q=0.9' } });
+    assertConforms('POST /ai/conversations', begun);
+    assert.match(begun.body, /^event: text\ndata: \{"text":"/);
+    const { data } = JSON.parse(/event: reply\ndata: (.*)\n\n$/.exec(begun.body)?.[1] ?? '');
+    const path = `/ai/conversations/${data.conversationId}/messages`;
+    assertConforms('POST /ai/conversations/{id}/messages', await client.call('POST', path, { body: { message: 'More' }, headers: accept }));
+  });
+
+  it('are told anew where the provider is asked again, and counted as two calls', async () => {
+    const { begin, used } = await enter();
+    scene.ai.faults.push({ text: JSON.stringify(unfit) });
+    const told = await begin();
+    await told.ended;
+    assert.deepEqual(kindsOf(told), ['text', 'restart', 'text', 'reply']);
+    const at = told.events.findIndex(({ event }) => event === 'restart');
+    assert.deepEqual([wordsOf({ events: told.events.slice(0, at) }), wordsOf({ events: told.events.slice(at) })], [unfit.message, message]);
+    assert.deepEqual(await used(), { calls: 2, failedCalls: 0, inputTokens: 200, outputTokens: 100 });
+  });
+
+  it('are withdrawn by an error where the second reply is of no use either', async () => {
+    const { begin, used } = await enter();
+    scene.ai.answer = () => unfit;
+    const told = await begin();
+    await told.ended;
+    assert.deepEqual(kindsOf(told), ['text', 'restart', 'text', 'error']);
+    assert.deepEqual([told.events.at(-1)?.data.code, (await used()).calls], ['AI_PROVIDER_ERROR', 2]);
+  });
+
+  it('are taken although the client goes away', async () => {
+    const { begin, say, client } = await enter();
+    const first = await begin();
+    await first.ended;
+    const { conversationId } = first.events.at(-1)?.data.data;
+    let goOn = (): void => undefined;
+    scene.ai.midway = new Promise((resolve) => (goOn = resolve));
+    scene.ai.answer = () => draft('Taken.');
+    const left = await say(conversationId, 'And the price?');
+    await left.next('text');
+    left.close();
+    goOn();
+    await eventually(async () => assert.equal((await client.get(`/ai/conversations/${conversationId}`)).message, 'Taken.'));
+  });
+
+  it('of two at once are taken one by one', async () => {
+    const { begin, say } = await enter();
+    const first = await begin();
+    await first.ended;
+    const { conversationId } = first.events.at(-1)?.data.data;
+    let goOn = (): void => undefined;
+    scene.ai.midway = new Promise((resolve) => (goOn = resolve));
+    const both = await Promise.all(['One', 'Two'].map((text) => say(conversationId, text)));
+    goOn();
+    await Promise.all(both.map(({ ended }) => ended));
+    const ends = both.map(({ events }) => events.at(-1)).sort((a, b) => String(b?.event).localeCompare(String(a?.event)));
+    assert.deepEqual(ends.map((end) => [end?.event, end?.data.details?.reason]), [['reply', undefined], ['error', 'CONVERSATION_CHANGED']]);
+  });
+
+  it('are written into the audit, once each', async () => {
+    const { begin, client } = await enter();
+    await (await begin()).ended;
+    const mine = async () => (await scene.admin.get('/audit?limit=100')).filter(({ actorId, action }: any) => actorId === client.id && action === 'ai.used');
+    await eventually(async () => assert.deepEqual((await mine()).map(({ details }: any) => details.call), ['POST /ai/conversations']));
+  });
+});
+
+describe('kept turns', () => {
+  const { scene, enter } = stage({ AI_CACHE_ENABLED: 'true' });
+
+  it('are told at once and in one piece, whether they were asked for with or without events', async () => {
+    const { begin, client, used } = await enter();
+    const body = { prompt: `About lunch ${Math.random()}`, questionCount: 5 };
+    await client.create('/ai/conversations', body);
+    const told = await begin(body);
+    await told.ended;
+    assert.deepEqual(told.events.map(({ event, data }) => [event, data.text ?? data.data.message]), [['text', message], ['reply', message]]);
+    const other = { ...body, prompt: `About dinner ${Math.random()}` };
+    await (await begin(other)).ended;
+    assert.equal((await client.create('/ai/conversations', other)).message, message);
+    assert.deepEqual([scene.ai.calls.length, (await used()).calls], [2, 2]);
+  });
+});
+
+describe('turns that fail while they are told', () => {
+  const { scene, enter } = stage({ AI_CALL_TIMEOUT_SECONDS: '1' });
+  const inTime = /did not answer in time/;
+  const brokenOff = /could not be reached, or broke off/;
+
+  /** What comes before a word was said, and what after. */
+  const atOnce: readonly (readonly [what: string, fault: Fault, said: RegExp])[] = [
+    ['a wrong key', { status: 401 }, /key/],
+    ['a connection cut before the answer', { cut: 'before' }, brokenOff],
+    ['no answer in time', { hang: true }, inTime],
+    ['a stream without a word', { drip: true }, inTime],
+    ['a gigabyte', { bytes: 1024 ** 3 }, brokenOff],
+    ['a refusal', { refusal: true }, /refused the content/],
+    ['a filter of contents', { text: '{}', ending: 'filter' }, /refused the content/],
+    ['no stream at all', { status: 200, body: '<html>Sign in to the hotel’s network</html>' }, /did not reply as its interface does/],
+  ];
+  const midway: readonly (readonly [what: string, fault: Fault, said: RegExp])[] = [
+    ['a stream that is cut', { cut: true }, brokenOff],
+    ['a stream that ends too soon', { cut: 'orderly' }, brokenOff],
+    ['a breakdown', { breakdown: true }, brokenOff],
+  ];
+
+  for (const provider of aiProviders) {
+    it(`before a word was said by ${provider} are refused as ever`, async () => {
+      const { client, used } = await enter();
+      for (const [what, fault, said] of atOnce) {
+        scene.ai.faults.push(fault);
+        const reply = await client.call('POST', '/ai/conversations', { body: { prompt: 'About lunch', questionCount: 5, provider }, headers: accept });
+        assertConforms('POST /ai/conversations', reply);
+        assert.deepEqual([reply.status, scene.ai.strays], [502, []], what);
+        assert.match(reply.body.message, said, what);
+      }
+      const { calls, failedCalls } = await used();
+      assert.deepEqual([calls, failedCalls], [atOnce.length, atOnce.length]);
+      assert.ok(scene.ai.floodedBytes < 32 * 1024 * 1024);
+    });
+
+    it(`after words of ${provider} end with the usual error, and leave nothing`, async () => {
+      const { begin, say, client, used } = await enter();
+      const first = await begin({ provider });
+      await first.ended;
+      const { data } = first.events.at(-1)?.data ?? {};
+      for (const [what, fault, said] of midway) {
+        scene.ai.faults.push(fault);
+        const told = await say(data.conversationId, 'And the price?');
+        await told.ended;
+        assert.deepEqual(kindsOf(told), ['text', 'error'], what);
+        const { success, code, message: words, requestId } = told.events.at(-1)?.data ?? {};
+        assert.deepEqual([success, code, requestId], [false, 'AI_PROVIDER_ERROR', told.reply.headers.get('x-request-id')], what);
+        assert.match(words, said, what);
+      }
+      scene.ai.midway = new Promise(() => undefined);
+      const slow = await say(data.conversationId, 'And the price?');
+      await slow.ended;
+      assert.deepEqual(kindsOf(slow), ['text', 'error']);
+      assert.match(slow.events.at(-1)?.data.message, inTime);
+      assert.deepEqual(await client.get(`/ai/conversations/${data.conversationId}`), data);
+      const { calls, failedCalls } = await used();
+      assert.deepEqual([calls, failedCalls], [midway.length + 2, midway.length + 1]);
+    });
+  }
+});

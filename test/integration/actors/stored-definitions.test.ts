@@ -1,0 +1,364 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Redis } from 'ioredis';
+import { createCore } from '../../../src/actors/core.ts';
+import { createCurrentSurvey } from '../../../src/actors/current-survey.ts';
+import { compressSurvey } from '../../../src/actors/compressed-survey.ts';
+import { createSubmissions } from '../../../src/actors/submissions/submit.ts';
+import { createSurveyActors } from '../../../src/actors/survey-cache.ts';
+import { createPostgresFallback } from '../../../src/actors/postgres-fallback.ts';
+import type { SurveyWithQuestions } from '../../../src/domain/survey.ts';
+import type { Problem } from '../../../src/errors.ts';
+import { publicSurveyRoutes } from '../../../src/http/routes/public.ts';
+import { newId, newResponseId } from '../../../src/platform/ids.ts';
+import { createLog } from '../../../src/log.ts';
+import { createMetrics, formatMetrics } from '../../../src/metrics.ts';
+import { createDefinitionBackfill } from '../../../src/pipelines/maintenance/definition-backfill.ts';
+import { createSecrets } from '../../../src/platform/secrets.ts';
+import type { Settings } from '../../../src/settings.ts';
+import { createPostgres, type Sql } from '../../../src/stores/postgres/client.ts';
+import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
+import { createTranslationStore } from '../../../src/stores/postgres/translations.ts';
+import { createIntakeRedis } from '../../../src/stores/redis/clients.ts';
+import { createDefinitionStore } from '../../../src/stores/redis/intake/definitions.ts';
+import { createIntake } from '../../../src/stores/redis/intake/intake.ts';
+import { createShards, definitionBytesKey, definitionKey } from '../../../src/stores/redis/intake/shards.ts';
+import { openStores } from '../../../src/stores/stores.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startLoopback } from '../../support/loopback-server.ts';
+import { ownedDatabase, type OwnedDatabase } from '../../support/owned-database.ts';
+import { startProxy, type Proxy } from '../../support/proxy.ts';
+import { blankSurvey, withQuestion } from '../../support/questions.ts';
+import { sharedStores } from '../../support/stores.ts';
+
+const log = createLog('silent');
+const shards = createShards(2);
+const metrics = { committed: () => undefined, submitted: () => undefined };
+/** Of all definitions. */
+const roomBytes = 1024 * 1024;
+
+describe('definitions of open surveys in Redis', () => {
+  let redis: Redis;
+  let database: OwnedDatabase;
+  let proxy: Proxy;
+  let throughProxy: Sql;
+  let here: ReturnType<typeof process>;
+  /** Another process, between which and PostgreSQL the proxy stands. */
+  let there: ReturnType<typeof process>;
+  const others: { stop(): void }[] = [];
+
+  before(async () => {
+    redis = createIntakeRedis(new URL('/10', (await sharedStores()).redisUrl).href, log);
+    await redis.connect();
+    await redis.flushdb();
+    database = await ownedDatabase();
+    const url = new URL(database.url);
+    proxy = await startProxy({ host: url.hostname, port: Number(url.port) });
+    url.host = `127.0.0.1:${proxy.port}`;
+    throughProxy = createPostgres(url.href, { log });
+    here = process(database.sql);
+    there = process(throughProxy);
+  });
+  afterEach(() => {
+    proxy.set('pass');
+    for (const other of others.splice(0)) other.stop();
+  });
+  after(async () => {
+    for (const { stop } of [here, there]) stop();
+    await throughProxy.end({ timeout: 1 });
+    proxy.stop();
+    await redis.flushdb();
+    await redis.quit();
+    await database.drop();
+  });
+
+  /** What a process knows of surveys, and how it takes submissions. */
+  function process(sql: Sql, { keeps = true } = {}) {
+    const surveys = createSurveyStore(sql);
+    const intake = createIntake({ redis, shards, metrics });
+    const definitions = createDefinitionStore({ redis, shards, maxBytes: () => roomBytes });
+    const whileAway = createPostgresFallback({ log, waitMs: 300, retryMs: 300 });
+    const actors = createSurveyActors({
+      surveys, intake, whileAway, ...(keeps && { definitions }), log, now: Date.now,
+      audit: { record: async () => undefined }, countResponses: async () => ({ total: 0, complete: 0 }),
+      broadcast: () => undefined, metrics: { surveysCached: () => undefined },
+    });
+    const never = () => Promise.reject(new Error('not to be asked'));
+    const send = createSubmissions({
+      actors, intake, uploads: { reserve: never, release: never }, findStored: never, restore: never, findRecords: never,
+      submitLimit: 1000, pressure: () => undefined, isFormerKnown: () => false, now: Date.now,
+      newId: () => newResponseId(), onBackgroundError: () => undefined,
+      secrets: { resumeToken: () => 't', isResumeToken: () => true, keyedHash: (address) => address },
+    });
+    const currentSurvey = createCurrentSurvey({ actors, surveys, intake, whileAway });
+    const routes = publicSurveyRoutes({ currentSurvey, whileAway, translations: createTranslationStore(sql), now: Date.now });
+    return { surveys, intake, definitions, actors, currentSurvey, routes, submit: submitTo(send), stop: actors.stop };
+  }
+
+  /** Submits nothing to a survey; gives what became of it: `accepted`, `unknown survey` or why it was refused. */
+  const submitTo = (send: ReturnType<typeof createSubmissions>) => async (surveyId: string): Promise<string> => {
+    const submission = {
+      answers: [], isComplete: true, responseId: undefined, resumeToken: undefined, startedAtMs: undefined,
+      respondent: undefined, metadata: undefined, language: undefined, surveyToken: undefined,
+    };
+    const nothing = { problem: undefined, idempotencyKey: undefined, surveyToken: undefined };
+    const call = { surveyId, submission, issues: [], body: {}, address: 'here', ...nothing };
+    const refused = (error: unknown) => ({ kind: 'refused' as const, problem: error as Problem });
+    const outcome = await send(call).catch(refused);
+    if (outcome.kind !== 'refused') return outcome.kind;
+    const { code, details } = outcome.problem;
+    return details && 'reason' in details ? String(details.reason) : code;
+  };
+
+  /** A process that has just started and cannot reach PostgreSQL. */
+  const starting = (mode: 'refuse' | 'freeze' = 'refuse') => {
+    proxy.set(mode);
+    const other = process(throughProxy);
+    others.push(other);
+    return other;
+  };
+
+  async function published(fields: Partial<SurveyWithQuestions> = {}, by = here): Promise<SurveyWithQuestions> {
+    const id = newId();
+    const blank = { ...blankSurvey(), id, ownerId: database.ownerId, status: 'DRAFT' as const };
+    const draft = withQuestion(blank, { type: 'NPS', text: 'Would you?' }).survey;
+    const questions = draft.questions.map((question) => ({ ...question, id: newId(), surveyId: id }));
+    const survey = { ...draft, questions, ...fields };
+    await by.surveys.create(survey);
+    await by.actors.add(survey);
+    return by.actors.setStatus(id, 'ACTIVE', 'publish');
+  }
+
+  const bytesOf = (survey: SurveyWithQuestions) => Buffer.from(compressSurvey(survey), 'latin1');
+  const keyOf = (id: string) => definitionKey(shards.of(id), id);
+  const bytesKept = async () => {
+    const texts = await redis.mget(shards.all.map(definitionBytesKey));
+    return texts.reduce((sum, text) => sum + Number(text ?? 0), 0);
+  };
+
+  for (const mode of ['refuse', 'freeze'] as const)
+    it(`let a process that starts without PostgreSQL take submissions (${mode})`, async () => {
+      const { id } = await published();
+      const other = starting(mode);
+      const startedAt = performance.now();
+      assert.equal(await other.submit(id), 'accepted');
+      assert.ok(performance.now() - startedAt < 2500, 'the first submission waits for PostgreSQL for a moment only');
+      assert.deepEqual(await here.intake.counts(id), { total: 1, completed: 1 });
+      const second = await published();
+      const secondAt = performance.now();
+      assert.equal(await other.submit(second.id), 'accepted');
+      assert.ok(performance.now() - secondAt < 250, 'once it is known that PostgreSQL is away nobody waits');
+      assert.deepEqual(other.actors.peek(id)?.survey, here.actors.peek(id)?.survey);
+    });
+
+  for (const [how, change] of [
+    ['closed', (id: string) => here.actors.setStatus(id, 'CLOSED', 'update')],
+    ['paused', (id: string) => here.actors.setStatus(id, 'PAUSED', 'update')],
+    ['deleted', (id: string) => here.surveys.remove(id).then(() => here.actors.remove(id))],
+  ] as const)
+    it(`are gone when a survey is ${how}, and no process without PostgreSQL accepts anything for it`, async () => {
+      const { id } = await published();
+      const knowing = starting();
+      assert.equal(await knowing.submit(id), 'accepted');
+      await change(id);
+      assert.equal(await redis.exists(keyOf(id)), 0);
+      assert.equal(await knowing.submit(id), 'SERVICE_UNAVAILABLE');
+      assert.equal(await starting().submit(id), 'SERVICE_UNAVAILABLE');
+      assert.equal((await here.intake.counts(id))?.total, 1);
+    });
+
+  it('are used no more when a process that keeps none has closed the survey', async () => {
+    const { id } = await published();
+    const former = process(database.sql, { keeps: false });
+    others.push(former);
+    await former.actors.setStatus(id, 'CLOSED', 'update');
+    assert.equal(await redis.exists(keyOf(id)), 1);
+    assert.equal(await starting().submit(id), 'SERVICE_UNAVAILABLE');
+  });
+
+  it('are of the newest revision, which processes that hold an older one take over', async () => {
+    const { id } = await published();
+    const other = starting();
+    assert.equal(await other.submit(id), 'accepted');
+    const { revision } = await here.actors.edit(id, (current) => ({ ...current, title: 'Newer', responseQuota: 2 }));
+    assert.equal(await other.submit(id), 'accepted');
+    const taken = other.actors.peek(id)?.survey;
+    assert.deepEqual([taken?.title, taken?.revision], ['Newer', revision]);
+    assert.equal(await other.submit(id), 'QUOTA_REACHED');
+  });
+
+  it('are never replaced by older ones, nor brought back by them, however they race', async () => {
+    const first = await published();
+    const { id } = first;
+    const packed = (survey: SurveyWithQuestions) => ({ revision: survey.revision, compressed: bytesOf(survey) });
+    let latest = first;
+    for (let n = 0; n < 10; n += 1) {
+      const former = latest;
+      const [changed] = await Promise.all([
+        here.actors.edit(id, (current) => ({ ...current, title: `Title ${n}` })),
+        ...Array.from({ length: 5 }, () => here.definitions.save(id, packed(former))),
+      ]);
+      latest = changed;
+      assert.equal((await here.definitions.find(id))?.revision, latest.revision);
+      assert.equal(await here.definitions.save(id, packed(former)), 'unchanged');
+    }
+    await here.definitions.remove(id, first.revision);
+    assert.equal((await here.definitions.find(id))?.revision, latest.revision, 'news of a former end remove nothing');
+    await here.actors.setStatus(id, 'CLOSED', 'update');
+    assert.equal(await here.definitions.save(id, packed(latest)), 'unchanged');
+    assert.equal(await redis.exists(keyOf(id)), 0);
+  });
+
+  it('are held against PostgreSQL as soon as that is there again', async () => {
+    const { id } = await published();
+    const other = starting('freeze');
+    assert.equal(await other.submit(id), 'accepted');
+    // Nothing that is announced tells of it.
+    await database.sql`UPDATE surveys SET title = 'As in PostgreSQL' WHERE id = ${id}`;
+    assert.notEqual(other.actors.peek(id)?.survey.title, 'As in PostgreSQL');
+    proxy.set('pass');
+    await eventually(() => assert.equal(other.actors.peek(id)?.survey.title, 'As in PostgreSQL'), 15_000);
+    assert.equal(await other.submit(id), 'accepted');
+  });
+
+  it('are not there of unknown surveys, which get 503 until PostgreSQL says that there is none', async () => {
+    const unknown = newId();
+    const other = starting();
+    assert.equal(await other.submit(unknown), 'SERVICE_UNAVAILABLE');
+    assert.equal(await other.submit(unknown), 'SERVICE_UNAVAILABLE');
+    proxy.set('pass');
+    await eventually(async () => assert.equal(await other.submit(unknown), 'unknown survey'), 15_000);
+  });
+
+  it('show respondents the survey, in its own language, as long as it is open', async () => {
+    const { id } = await published();
+    const secret = await published({ visibility: 'PRIVATE', accessToken: 'invited' });
+    const before = await startLoopback({ api: here.routes });
+    const after = await startLoopback({ api: starting().routes });
+    try {
+      const get = async (origin: string, surveyId: string, headers: Record<string, string> = {}) => {
+        const reply = await fetch(`${origin}/api/v1/public/surveys/${surveyId}?lang=de`, { headers });
+        return { status: reply.status, body: (await reply.json()) as { data?: { questions: unknown[] } } };
+      };
+      const shown = await get(after.origin, id);
+      assert.deepEqual(shown, await get(before.origin, id));
+      assert.deepEqual([shown.status, shown.body.data?.questions.length], [200, 1]);
+      assert.equal((await get(after.origin, secret.id)).status, 404);
+      assert.equal((await get(after.origin, secret.id, { 'x-survey-token': 'invited' })).status, 200);
+      await here.actors.setStatus(id, 'PAUSED', 'update');
+      assert.equal((await get(after.origin, id)).status, 503);
+      assert.equal((await get(after.origin, newId())).status, 503);
+    } finally {
+      await before.stop();
+      await after.stop();
+    }
+  });
+
+  it('are kept by and by of surveys that were opened before, or whose definition was lost', async () => {
+    const former = process(database.sql, { keeps: false });
+    others.push(former);
+    const ids = [(await published({}, former)).id, (await published({}, former)).id, (await published({}, former)).id];
+    const lost = await published();
+    await redis.del(keyOf(lost.id));
+    const turn = createDefinitionBackfill({ ...here, log, pageSize: 4 });
+    const { length } = await here.surveys.open({ limit: 1000 });
+    for (let turns = 0; turns <= length / 4; turns += 1) await turn();
+    assert.equal(await redis.exists(...ids.map(keyOf), keyOf(lost.id)), 4);
+    assert.equal(await starting().submit(ids[0] ?? ''), 'accepted');
+  });
+
+  for (const [what, fields] of [
+    ['of a form that only a newer version knows', async () => ({ v: 2 })],
+    ['that cannot be read', async () => ({ data: 'nonsense' })],
+    [
+      'of another revision than it says',
+      async (survey: SurveyWithQuestions) => ({ data: bytesOf({ ...survey, revision: 1 }) }),
+    ],
+    [
+      'with a question that only a newer version knows',
+      async (survey: SurveyWithQuestions) => {
+        const questions = survey.questions.map((question) => ({ ...question, type: 'SMELL' as never }));
+        return { data: bytesOf({ ...survey, questions }) };
+      },
+    ],
+  ] as const)
+    it(`are not used ${what}`, async () => {
+      const survey = await published();
+      await redis.hset(keyOf(survey.id), await fields(survey));
+      assert.equal(await starting().submit(survey.id), 'SERVICE_UNAVAILABLE');
+      assert.equal(await here.submit(survey.id), 'accepted');
+    });
+
+  it('go on with a survey that PostgreSQL has of an earlier time, as it has it', async () => {
+    const { id, title } = await published();
+    await database.sql`CREATE TABLE former AS SELECT * FROM surveys WHERE id = ${id}`;
+    for (const name of ['One', 'Two', 'Three']) await here.actors.edit(id, (current) => ({ ...current, title: name }));
+    await database.sql`
+      UPDATE surveys SET title = former.title, revision = former.revision FROM former WHERE surveys.id = former.id`;
+    const restored = process(database.sql);
+    others.push(restored);
+    assert.equal(await restored.submit(id), 'accepted');
+    const other = starting();
+    assert.equal(await other.submit(id), 'accepted');
+    assert.equal(other.actors.peek(id)?.survey.title, title);
+  });
+
+  it('take no more room than they may, and give it back', async () => {
+    const before = await bytesKept();
+    const { id, revision } = await published();
+    const used = (await bytesKept()) - before;
+    assert.ok(used > 256 && used < 2000, `${used} bytes`);
+    assert.equal(await here.definitions.save(id, { revision, compressed: Buffer.alloc(roomBytes) }), 'unchanged');
+    const next = await here.actors.edit(id, (current) => ({ ...current, title: 'More' }));
+    await redis.hset(keyOf(id), 'v', 0);
+    const tooLarge = { revision: next.revision, compressed: Buffer.alloc(roomBytes) };
+    assert.equal(await here.definitions.save(id, tooLarge), 'no room');
+    assert.equal(await bytesKept(), before);
+    await here.actors.announce(next);
+    assert.ok((await bytesKept()) > before);
+    await here.surveys.remove(id);
+    await here.actors.remove(id);
+    assert.equal(await bytesKept(), before);
+  });
+
+  it('are what the parts of a whole process go by', async () => {
+    const { redisUrl, redisJobsUrl: redisJobs, clickhouseUrl } = await sharedStores();
+    const settings = {
+      rateLimits: { submit: 1000 }, retentionDays: null, dataDir: '/nonexistent', intakeShards: 2,
+      clickhouseCluster: undefined,
+    };
+    const figures = createMetrics();
+    const open = async (postgres: string) => {
+      const urls = { redis: new URL('/10', redisUrl).href, redisJobs, postgres, clickhouse: [clickhouseUrl] };
+      const stores = await openStores({ urls, settings, log, metrics: figures });
+      const secrets = createSecrets('a master key for tests');
+      const options = { settings: settings as unknown as Settings, stores, metrics: figures, secrets, log };
+      return { stores, core: createCore(options) };
+    };
+    const url = new URL(database.url);
+    url.host = `127.0.0.1:${proxy.port}`;
+    const [whole, cut] = [await open(database.url), await open(url.href)];
+    try {
+      const { id } = await published({}, { ...here, actors: whole.core.actors });
+      proxy.set('refuse');
+      assert.equal(await submitTo(cut.core.submit)(id), 'accepted');
+      assert.equal((await cut.core.currentSurvey(id))?.survey.id, id);
+      const used = /intake_memory_use_bytes\{[^}]*use="definitions"[^}]*\} [1-9]/;
+      await eventually(async () => assert.match(await formatMetrics([await figures.collect()]), used));
+    } finally {
+      for (const { core, stores } of [whole, cut]) {
+        core.actors.stop();
+        await stores.close();
+      }
+    }
+  });
+
+  it('leave what manages surveys to PostgreSQL', async () => {
+    const { id } = await published();
+    const other = starting();
+    assert.equal(await other.submit(id), 'accepted');
+    const close = () => other.actors.setStatus(id, 'CLOSED', 'update');
+    for (const call of [() => other.actors.sync(id), close, () => other.surveys.find(id)])
+      await assert.rejects(call(), { code: 'SERVICE_UNAVAILABLE' });
+  });
+});

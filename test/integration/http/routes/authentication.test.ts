@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { after, before, describe, it } from 'node:test';
+import { createAccountGuard } from '../../../../src/auth/account-guard.ts';
+import { createLog } from '../../../../src/log.ts';
+import { createClient, type Client } from '../../../support/client.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { forgedTokens, tokenParts } from '../../../support/forged-tokens.ts';
+import { password, startAuthServer, type AuthServer } from '../../../support/auth-server.ts';
+
+let server: AuthServer;
+before(async () => {
+  server = await startAuthServer();
+});
+after(() => server.stop());
+
+let people = 0;
+async function newPerson(role: 'ADMIN' | 'EDITOR' | 'VIEWER') {
+  people += 1;
+  return server.addUser(`person${people}@example.org`, role);
+}
+
+const anyone = () => createClient(server);
+
+async function signIn(email: string): Promise<{ client: Client; tokens: { accessToken: string; refreshToken: string } }> {
+  const tokens = await anyone().post('/auth/login', { email, password });
+  return { tokens, client: createClient(server, tokens.accessToken) };
+}
+
+async function signedIn(role: 'ADMIN' | 'EDITOR' | 'VIEWER') {
+  const user = await newPerson(role);
+  return { user, ...(await signIn(user.email)) };
+}
+
+const status = async (client: Client, path = '/auth/me') => (await client.call('GET', path)).status;
+
+describe('signing in', () => {
+  it('gives tokens and the user', async () => {
+    const user = await newPerson('EDITOR');
+    const data = await anyone().post('/auth/login', { email: ` ${user.email.toUpperCase()} `, password });
+    assert.deepEqual(Object.keys(data).sort(), ['accessToken', 'expiresIn', 'refreshToken', 'user']);
+    assert.deepEqual(data.user, { id: user.id, email: user.email, role: 'EDITOR' });
+    assert.equal(data.expiresIn, 900);
+    const me = await createClient(server, data.accessToken).get('/auth/me');
+    assert.deepEqual(Object.keys(me).sort(), ['createdAt', 'email', 'id', 'isDisabled', 'role', 'updatedAt']);
+  });
+
+  it('refuses an unknown e-mail, a wrong password and a disabled user alike: status, body and headers', async () => {
+    const user = await newPerson('EDITOR');
+    const off = await newPerson('EDITOR');
+    await server.users.change(off.id, { isDisabled: true }, null);
+    const attempts = [
+      { email: user.email, password: 'wrong password' },
+      { email: 'nobody@example.org', password: 'wrong password' },
+      { email: off.email, password },
+      { email: 'not an address', password: 'wrong password' },
+      { email: user.email, password: "' OR 1=1; --" },
+      { email: "' OR 1=1; --", password: 'x' },
+      { email: user.email, password: 'short' },
+    ];
+    const seen = await Promise.all(attempts.map((body) => anyone().call('POST', '/auth/login', { body })));
+    const comparable = seen.map(({ status: code, headers, body: { requestId, ...body } }) => {
+      assert.ok(requestId);
+      const names = [...headers].filter(([name]) => !['date', 'x-request-id', 'x-ratelimit-remaining', 'x-ratelimit-reset'].includes(name));
+      return { code, body, names };
+    });
+    assert.equal(comparable[0]?.code, 401);
+    assert.equal(comparable[0]?.body.code, 'UNAUTHORIZED');
+    for (const other of comparable) assert.deepEqual(other, comparable[0]);
+  });
+
+  it('takes as long for an unknown e-mail as for a wrong password', async () => {
+    const user = await newPerson('EDITOR');
+    const median = (list: number[]) => list.sort((a, b) => a - b)[list.length >> 1] ?? 0;
+    const compare = async () => {
+      const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] };
+      for (let n = 0; n < 30; n += 1)
+        for (const kind of ['known', 'unknown'] as const) {
+          const started = performance.now();
+          await anyone().call('POST', '/auth/login', { body: { email: kind === 'known' ? user.email : `nobody${n}@example.org`, password: 'wrong password' } });
+          times[kind].push(performance.now() - started);
+        }
+      const [known, unknown] = [median(times.known), median(times.unknown)];
+      assert.ok(Math.abs(known - unknown) / known < 0.3, `known ${known} ms, unknown ${unknown} ms`);
+    };
+    // What the machine does besides may disturb a comparison; a difference of the service's own is there every time.
+    await compare().catch(compare).catch(compare);
+  });
+
+  it('refuses strange bodies with VALIDATION_ERROR', async () => {
+    const bodies = [{}, null, [], '"x"', { email: 'a@b' }, { email: 1, password: 2 }, { email: 'a@b', password: 'x'.repeat(1000) }, { email: 'a@b', password: 'x\u0000' }, { email: 'a@b', password, role: 'ADMIN' }];
+    for (const body of bodies) assert.equal((await anyone().call('POST', '/auth/login', { body })).status, 400, JSON.stringify(body));
+  });
+
+  it('hashes an old password anew', async () => {
+    const { hash } = await import('@node-rs/argon2');
+    const user = await newPerson('EDITOR');
+    const weak = await hash(password, { memoryCost: 8192, timeCost: 1 });
+    await server.sql`UPDATE users SET password_hash = ${weak} WHERE id = ${user.id}`;
+    await signIn(user.email);
+    const renewed = (await server.users.find(user.id))?.passwordHash;
+    assert.match(renewed ?? '', /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    await signIn(user.email);
+    assert.equal((await server.users.find(user.id))?.passwordHash, renewed);
+  });
+});
+
+describe('a call without a live token', () => {
+  it('gets 401 and WWW-Authenticate for every forged token', async () => {
+    const { user, tokens } = await signedIn('ADMIN');
+    const sessionId = JSON.parse(Buffer.from(tokens.accessToken.split('.')[1] ?? '', 'base64url').toString()).sid;
+    const options = { pem: server.signingKey, userId: user.id, sessionId };
+    assert.equal(await status(createClient(server, (await tokenParts(options)).good)), 200, 'the forgeries start from a token that is believed');
+    const forgeries = await forgedTokens(options);
+    const other = await newPerson('ADMIN');
+    forgeries.push(
+      { name: "another user's session", token: (await tokenParts({ ...options, userId: other.id })).good },
+      { name: 'a session that never was', token: (await tokenParts({ ...options, sessionId: randomUUID() })).good },
+      { name: 'a real refresh token', token: tokens.refreshToken },
+    );
+    assert.ok(forgeries.length >= 25);
+    for (const { name, token } of forgeries) {
+      const reply = await anyone().call('GET', '/auth/me', { token });
+      assert.deepEqual([reply.status, reply.body.code, reply.headers.get('www-authenticate')], [401, 'UNAUTHORIZED', 'Bearer'], name);
+    }
+  });
+
+  it('gets 401 for other schemes, empty and doubled headers', async () => {
+    const { tokens } = await signedIn('ADMIN');
+    const good = `Bearer ${tokens.accessToken}`;
+    for (const authorization of ['', 'Bearer', 'Bearer ', `Basic ${btoa('a:b')}`, tokens.accessToken, `${good}, ${good}`, `Token ${tokens.accessToken}`, `${good} x`])
+      assert.equal((await anyone().call('GET', '/auth/me', { headers: { authorization } })).status, 401, authorization.slice(0, 20));
+    assert.equal((await anyone().call('GET', '/auth/me', { headers: { authorization: `bearer ${tokens.accessToken}` } })).status, 200);
+    assert.ok([401, 431].includes((await anyone().call('GET', '/auth/me', { token: 'A'.repeat(65_536) })).status));
+  });
+
+  it('is not let in by an access token where a refresh token is asked for', async () => {
+    const { tokens } = await signedIn('EDITOR');
+    assert.equal((await anyone().call('POST', '/auth/refresh', { body: { refreshToken: tokens.accessToken } })).status, 401);
+    assert.equal((await anyone().call('POST', '/auth/refresh', { body: { refreshToken: `rt_${'A'.repeat(43)}` } })).status, 401);
+  });
+});
+
+describe('what ends a session counts within a second', () => {
+  it('signing out', async () => {
+    const { client, tokens } = await signedIn('EDITOR');
+    assert.equal(await status(client), 200);
+    await client.post('/auth/logout');
+    assert.equal(await status(client), 401);
+    assert.equal((await anyone().call('POST', '/auth/refresh', { body: { refreshToken: tokens.refreshToken } })).status, 401);
+  });
+
+  it('signing out with the refresh token of another own session, but not with a stranger’s', async () => {
+    const [mine, strangers] = [await signedIn('EDITOR'), await signedIn('EDITOR')];
+    const second = await signIn(mine.user.email);
+    await mine.client.post('/auth/logout', { refreshToken: second.tokens.refreshToken });
+    assert.equal(await status(second.client), 401);
+    const third = await signIn(mine.user.email);
+    await third.client.post('/auth/logout', { refreshToken: strangers.tokens.refreshToken });
+    assert.equal(await status(strangers.client), 200);
+  });
+
+  it('disabling, role change, deletion, seen by a process that does not know of it', async () => {
+    const [disabled, demoted, deleted] = [await signedIn('EDITOR'), await signedIn('ADMIN'), await signedIn('EDITOR')];
+    const keeper = await newPerson('ADMIN');
+    for (const { client } of [disabled, demoted, deleted]) assert.equal(await status(client), 200);
+    await server.users.change(disabled.user.id, { isDisabled: true }, null);
+    await server.users.change(demoted.user.id, { role: 'EDITOR' }, null);
+    await server.users.remove(deleted.user.id, keeper.id);
+    const changedAt = performance.now();
+    let lastBelievedMs = 0;
+    await eventually(async () => {
+      const askedMs = performance.now() - changedAt;
+      const seen = [await status(disabled.client), await status(demoted.client, '/users'), await status(deleted.client)];
+      if (seen.includes(200)) lastBelievedMs = askedMs;
+      assert.deepEqual(seen, [401, 403, 401]);
+    }, 10_000, 20);
+    // By when it was asked: how long an answer takes is the machine's affair.
+    assert.ok(lastBelievedMs < 1000, `it was still believed after ${lastBelievedMs} ms`);
+    assert.equal(await status(demoted.client), 200);
+  });
+
+  it('a new password of their own ends the other sessions and keeps this one', async () => {
+    const { user, client } = await signedIn('VIEWER');
+    const other = await signIn(user.email);
+    const wrong = await client.call('POST', '/auth/password', { body: { currentPassword: 'not this', newPassword: 'another good one' } });
+    assert.deepEqual([wrong.status, wrong.body.code, wrong.body.details[0].path], [400, 'VALIDATION_ERROR', 'currentPassword']);
+    assert.equal((await client.call('POST', '/auth/password', { body: { currentPassword: password, newPassword: 'short' } })).status, 400);
+    await client.post('/auth/password', { currentPassword: password, newPassword: 'another good one' });
+    assert.deepEqual([await status(client), await status(other.client)], [200, 401]);
+    assert.equal((await anyone().call('POST', '/auth/login', { body: { email: user.email, password } })).status, 401);
+    await anyone().post('/auth/login', { email: user.email, password: 'another good one' });
+  });
+
+  it('a password that an ADMIN sets ends all of them', async () => {
+    const [admin, person] = [await signedIn('ADMIN'), await signedIn('EDITOR')];
+    await admin.client.put(`/users/${person.user.id}`, { password: 'set by an admin' });
+    assert.equal(await status(person.client), 401);
+    await admin.client.put(`/users/${admin.user.id}`, { password: 'set by an admin' });
+    assert.equal(await status(admin.client), 200);
+  });
+
+  it('an open connection can ask whether its caller is still there', async () => {
+    const { tokens, client } = await signedIn('EDITOR');
+    const principal = await server.people.authenticate(`Bearer ${tokens.accessToken}`);
+    assert.equal(await server.people.isAlive(principal), true);
+    await client.post('/auth/logout');
+    assert.equal(await server.people.isAlive(principal), false);
+  });
+});
+
+describe('guessing', () => {
+  it('from one address is limited over login and refresh together', async () => {
+    const limited = await startAuthServer({ limits: { auth: 10 } });
+    try {
+      const from = (address: string, path: string, body: unknown) => createClient(limited).call('POST', path, { body, headers: { 'x-forwarded-for': address } });
+      for (let n = 0; n < 10; n += 1) {
+        const reply = n % 2 ? await from('192.0.2.1', '/auth/login', { email: 'a@b', password: 'guess' }) : await from('192.0.2.1', '/auth/refresh', { refreshToken: 'guess' });
+        assert.deepEqual([reply.status, reply.headers.get('x-ratelimit-limit'), reply.headers.get('x-ratelimit-remaining')], [401, '10', String(9 - n)]);
+      }
+      const eleventh = await from('192.0.2.1', '/auth/login', { email: 'a@b', password: 'guess' });
+      assert.equal(eleventh.status, 429);
+      assert.ok(Number(eleventh.headers.get('retry-after')) >= 1);
+      assert.equal((await from('192.0.2.2', '/auth/login', { email: 'a@b', password: 'guess' })).status, 401);
+    } finally {
+      await limited.stop();
+    }
+  });
+
+  it('one account from many addresses is stopped, without locking its owner out', async () => {
+    const owner = await signedIn('EDITOR');
+    const from = (n: number, email: string, word: string) =>
+      anyone().call('POST', '/auth/login', { body: { email, password: word }, headers: { 'x-forwarded-for': `198.51.100.${n}` } });
+    assert.equal((await from(250, owner.user.email, password)).status, 200);
+    for (const email of [owner.user.email, 'nobody-at-all@example.org']) {
+      for (let n = 0; n < 100; n += 1) assert.equal((await from(n, email, 'guess')).status, 401);
+      const stopped = await from(200, email, 'guess');
+      assert.equal(stopped.status, 429);
+      assert.ok(Number(stopped.headers.get('retry-after')) > 3000);
+    }
+    assert.equal((await from(201, owner.user.email, password)).status, 429, 'a guess that is right tells nothing');
+    assert.equal((await from(250, owner.user.email, password)).status, 200, 'a known address still gets in');
+    assert.equal(await status(owner.client), 200);
+    await anyone().post('/auth/refresh', { refreshToken: owner.tokens.refreshToken });
+  });
+
+  it('is not counted by account while Redis is away, and nobody is kept out by that', async () => {
+    const away = new Redis(1, '127.0.0.1', { enableOfflineQueue: false, retryStrategy: () => null });
+    away.on('error', () => undefined);
+    const guard = createAccountGuard({ redis: away, keyedHash: (text) => text, log: createLog('silent') });
+    await guard.failed('a@b');
+    await guard.succeeded('a@b', '192.0.2.1');
+    await guard.assertNotLocked('a@b', '192.0.2.1');
+    away.disconnect();
+  });
+
+  it('in a flood is turned away with SERVICE_UNAVAILABLE before it costs anything', async () => {
+    const replies = await Promise.all(Array.from({ length: 150 }, (_, n) => anyone().call('POST', '/auth/login', { body: { email: `flood${n}@example.org`, password: 'guess' } })));
+    const turnedAway = replies.filter((reply) => reply.status === 503);
+    assert.ok(turnedAway.length > 0);
+    for (const reply of turnedAway) assert.deepEqual([reply.body.code, Number(reply.headers.get('retry-after')) >= 1], ['SERVICE_UNAVAILABLE', true]);
+    assert.deepEqual(new Set(replies.map((reply) => reply.status)), new Set([401, 503]));
+  });
+
+  it('the current password with a stolen token is stopped', async () => {
+    const { client } = await signedIn('EDITOR');
+    const guess = () => client.call('POST', '/auth/password', { body: { currentPassword: 'guess', newPassword: 'another good one' } });
+    for (let n = 0; n < 100; n += 1) assert.equal((await guess()).status, 400);
+    assert.equal((await guess()).status, 429);
+  });
+});

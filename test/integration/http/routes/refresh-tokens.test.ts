@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { createSessionStore } from '../../../../src/stores/postgres/sessions.ts';
+import { createClient } from '../../../support/client.ts';
+import { password, startAuthServer, type AuthServer } from '../../../support/auth-server.ts';
+
+let server: AuthServer;
+before(async () => {
+  server = await startAuthServer();
+  await server.addUser('a@example.org', 'EDITOR');
+});
+after(() => server.stop());
+
+interface Tokens {
+  accessToken: string;
+  refreshToken: string;
+  expiresIn: number;
+}
+
+const login = (): Promise<Tokens> => createClient(server).post('/auth/login', { email: 'a@example.org', password });
+const tryRefresh = (refreshToken: string) => createClient(server).call('POST', '/auth/refresh', { body: { refreshToken } });
+const refresh = (refreshToken: string): Promise<Tokens> => createClient(server).post('/auth/refresh', { refreshToken });
+const me = async ({ accessToken }: Tokens) => (await createClient(server, accessToken).call('GET', '/auth/me')).status;
+const hashOf = (token: string) => createHash('sha256').update(token).digest();
+const sessionOf = ({ accessToken }: Tokens): string => JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()).sid;
+const age = (token: string, seconds: number) => server.sql`UPDATE refresh_tokens SET used_at = used_at - make_interval(secs => ${seconds}) WHERE token_hash = ${hashOf(token)}`;
+const liveTokens = async (session: string) =>
+  (await server.sql`
+    SELECT 1 FROM refresh_tokens t JOIN sessions s ON s.id = t.session_id WHERE s.id = ${session} AND s.ended_at IS NULL AND t.used_at IS NULL`).length;
+
+describe('refreshing', () => {
+  it('gives a new pair in the same session, and no more than the pair', async () => {
+    const first = await login();
+    const second = await refresh(first.refreshToken);
+    assert.deepEqual(Object.keys(second).sort(), ['accessToken', 'expiresIn', 'refreshToken']);
+    assert.notEqual(second.refreshToken, first.refreshToken);
+    assert.equal(sessionOf(second), sessionOf(first));
+    assert.deepEqual([await me(first), await me(second)], [200, 200]);
+  });
+
+  it('keeps neither tokens nor their successors readable at rest', async () => {
+    const first = await login();
+    const second = await refresh(first.refreshToken);
+    const [row] = await server.sql<{ text: string }[]>`SELECT string_agg(t::text, ' ') AS text FROM refresh_tokens t`;
+    for (const token of [first.refreshToken, second.refreshToken]) {
+      assert.ok(!row?.text.includes(token));
+      assert.ok(!row?.text.includes(Buffer.from(token).toString('hex')));
+    }
+  });
+
+  it('fifty times at once with one token leaves exactly one live successor', async () => {
+    const first = await login();
+    const replies = await Promise.all(Array.from({ length: 50 }, () => tryRefresh(first.refreshToken)));
+    assert.deepEqual(new Set(replies.map((reply) => reply.status)), new Set([200]));
+    const successors = new Set<string>(replies.map((reply) => reply.body.data.refreshToken));
+    assert.equal(successors.size, 1);
+    assert.equal(await liveTokens(sessionOf(first)), 1);
+    const [successor = ''] = successors;
+    await refresh(successor);
+  });
+
+  it('within ten seconds gives the same successor, after that it ends the session', async () => {
+    const first = await login();
+    const second = await refresh(first.refreshToken);
+    await age(first.refreshToken, 9);
+    assert.equal((await refresh(first.refreshToken)).refreshToken, second.refreshToken);
+    await age(first.refreshToken, 2);
+    assert.equal((await tryRefresh(first.refreshToken)).status, 401);
+    assert.equal(await me(second), 401, 'the access tokens are over as well');
+    assert.equal((await tryRefresh(second.refreshToken)).status, 401);
+  });
+
+  it('with a grand-parent ends the session before the reply, however fresh it is', async () => {
+    for (let n = 0; n < 25; n += 1) {
+      const first = await login();
+      const second = await refresh(first.refreshToken);
+      const third = await refresh(second.refreshToken);
+      const [reuse, leaf] = await Promise.all([tryRefresh(first.refreshToken), tryRefresh(third.refreshToken)]);
+      assert.equal(reuse.status, 401);
+      assert.equal(await liveTokens(sessionOf(first)), 0);
+      if (leaf.status === 200) assert.equal((await tryRefresh(leaf.body.data.refreshToken)).status, 401);
+      for (const tokens of [first, second, third]) assert.equal(await me(tokens), 401);
+    }
+  });
+
+  it('leaves other sessions of the same user alone when one is ended', async () => {
+    const [stolen, other] = [await login(), await login()];
+    await refresh(stolen.refreshToken);
+    await age(stolen.refreshToken, 11);
+    assert.equal((await tryRefresh(stolen.refreshToken)).status, 401);
+    assert.equal(await me(other), 200);
+    await refresh(other.refreshToken);
+  });
+
+  it('puts the reuse into the audit', async () => {
+    const first = await login();
+    await refresh(first.refreshToken);
+    await age(first.refreshToken, 11);
+    await tryRefresh(first.refreshToken);
+    const { items } = await server.people.audit.list({ action: 'session.token-reused', objectId: sessionOf(first), page: 1, limit: 10 });
+    assert.deepEqual(items.map((item) => [item.actorKind, item.objectKind]), [['SYSTEM', 'session']]);
+  });
+
+  it('is over when the session is', async () => {
+    const first = await login();
+    const second = await refresh(first.refreshToken);
+    await server.sql`UPDATE sessions SET expires_at = now() WHERE id = ${sessionOf(first)}`;
+    assert.equal((await tryRefresh(second.refreshToken)).status, 401);
+  });
+
+  it('is over when the user is disabled', async () => {
+    const user = await server.addUser('disabled@example.org', 'VIEWER');
+    const first: Tokens = await createClient(server).post('/auth/login', { email: user.email, password });
+    await server.sql`UPDATE users SET is_disabled = true WHERE id = ${user.id}`;
+    assert.equal((await tryRefresh(first.refreshToken)).status, 401);
+  });
+
+  it('forgets sessions that have been over for a week, and no others', async () => {
+    const [over, recent, live] = [await login(), await login(), await login()];
+    await server.sql`UPDATE sessions SET ended_at = now() - interval '8 days' WHERE id = ${sessionOf(over)}`;
+    await server.sql`UPDATE sessions SET ended_at = now() - interval '6 days' WHERE id = ${sessionOf(recent)}`;
+    assert.equal(await createSessionStore(server.sql).sweep(), 1);
+    const left = await server.sql<{ id: string }[]>`SELECT id FROM sessions WHERE id = ANY(${[over, recent, live].map(sessionOf)}::uuid[]) ORDER BY id`;
+    assert.deepEqual(left.map((row) => row.id).sort(), [sessionOf(recent), sessionOf(live)].sort());
+  });
+});

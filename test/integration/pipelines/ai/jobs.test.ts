@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Provider } from '../../../../src/ai/providers/provider.ts';
+import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
+import { newId } from '../../../../src/platform/ids.ts';
+import { createLog } from '../../../../src/log.ts';
+import { startAiJobs, type AiJobsDeps } from '../../../../src/pipelines/ai/jobs.ts';
+import { createAiStore } from '../../../../src/stores/postgres/ai/jobs.ts';
+import { createSurveyAiSwitch } from '../../../../src/stores/postgres/ai/survey-ai-enabled.ts';
+import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
+import { ownedDatabase, type OwnedDatabase } from '../../../support/owned-database.ts';
+
+describe('AI jobs', () => {
+  let database: OwnedDatabase;
+  before(async () => {
+    database = await ownedDatabase();
+  });
+  after(() => database?.drop());
+
+  const begun = async () => {
+    const [surveys, store, surveyId] = [createSurveyStore(database.sql), createAiStore(database.sql), newId()];
+    await surveys.create({ ...blankSurvey(surveyId, database.ownerId, Date.now()), aiEnabled: true });
+    const scope = { surveyId, topic: 'summary/test' };
+    const id = await store.findOrCreate({ id: newId(), ownerId: database.ownerId, ...scope, request: { analysisType: 'summary' } });
+    return { surveys, store, scope, id };
+  };
+
+  it('belong to the process that took them last: one that was silent for long can neither go on nor end them', async () => {
+    const { store, id } = await begun();
+    const late = await store.claim(id);
+    assert.ok(late && !(await store.claim(id)), 'nobody takes what is worked on');
+    const isLate = async () => !(await store.heartbeat(late, 0.3));
+    assert.equal(await isLate(), false);
+    await database.sql`UPDATE ai_jobs SET updated_at = now() - interval '21 seconds' WHERE id = ${id}`;
+    const taken = await store.claim(id);
+    assert.ok(taken);
+    assert.equal(await isLate(), true);
+    await store.release(late);
+    await store.fail(late, { code: 'INTERNAL_ERROR', message: 'failed' });
+    await store.complete(late, { of: 'late' });
+    assert.deepEqual([await store.heartbeat(taken, 0.5), (await store.find(id))?.status], [true, 'RUNNING']);
+    await store.release(taken);
+    const next = await store.claim(id);
+    assert.ok(next && !(await store.heartbeat(taken, null)), 'what was given back is another’s');
+    await store.complete(next, { of: 'next' });
+    assert.deepEqual([(await store.find(id))?.status, await store.resultOf(id)], ['COMPLETED', { of: 'next' }]);
+  });
+
+  it('end with their survey: nothing more is sent of it, and nothing stored', async () => {
+    const { surveys, store, scope, id } = await begun();
+    const isOn = () => createSurveyAiSwitch(database.sql).isEnabled(scope.surveyId);
+    const note = async () => {
+      const noteId = newId();
+      await store.saveNote(scope, { id: noteId, note: 'They are hungry' });
+      await store.saveAnnotations(scope, id, [{ responseId: newId(), questionId: newId(), digest: Buffer.from('0'), finding: {}, noteId }]);
+    };
+    const stored = async () => (await database.sql<{ count: number }[]>`SELECT (SELECT count(*) FROM ai_notes) + (SELECT count(*) FROM ai_findings) AS count`)[0]?.count;
+    await store.claim(id);
+    await note();
+    assert.deepEqual([await isOn(), await stored()], [true, 2]);
+    await surveys.remove(scope.surveyId);
+    await note();
+    assert.deepEqual([await isOn(), (await store.find(id))?.status, await stored()], [false, 'CANCELLED', 2]);
+  });
+
+  /** Works a sentiment analysis of no answers off; gives its record. */
+  const workedOff = async (replaced: (real: { store: AiJobsDeps['store']; surveys: ReturnType<typeof createSurveyStore> }) => object) => {
+    const { surveys, store, id } = await begun();
+    await database.sql`UPDATE ai_jobs SET request = '{"analysisType":"sentiment"}' WHERE id = ${id}`;
+    let work = async (_: { aiJobId: string }): Promise<void> => assert.fail('no worker');
+    startAiJobs({
+      store, surveys, caughtUp: async () => {}, publishProgress: () => {}, log: createLog('silent'), providers: { pick: async () => provider }, annotations: { publish: async () => 'edition' }, batchSize: 10, batchDelayMs: 0, batchesAtOnce: 1,
+      anonymiseAll: undefined, responses: { countBySurvey: async () => new Map(), async *stream() {} }, paid: { list: async () => [], remove: async () => {} },
+      workers: { add: async () => {}, consume: (_: string, handler: typeof work) => void (work = handler) }, newId: () => newId(), now: Date.now, ...replaced({ store, surveys }),
+    } as unknown as AiJobsDeps);
+    await work({ aiJobId: id });
+    return { job: await store.find(id), result: await store.resultOf(id) };
+  };
+
+  it('outlast a restart of the database where they begin, where their findings are published and where they end, and a Redis that is late', async () => {
+    const missed = new Set<string>();
+    const onceAway = <Given extends unknown[], Result>(name: string, step: (...given: Given) => Promise<Result>, error: Error = refused()) => async (...given: Given): Promise<Result> => {
+      if (missed.has(name)) return step(...given);
+      missed.add(name);
+      throw error;
+    };
+    const { job, result } = await workedOff(({ store, surveys }) => ({
+      store: { ...store, complete: onceAway('complete', store.complete) }, surveys: { ...surveys, load: onceAway('load', surveys.load) }, settled: onceAway('settled', async () => {}, late()),
+      providers: { pick: onceAway('pick', async () => provider) }, findings: { publish: onceAway('publish', async () => 'edition') },
+    }));
+    assert.deepEqual([...missed].sort(), ['complete', 'load', 'pick', 'publish', 'settled']);
+    assert.deepEqual([job?.status, result], ['COMPLETED', { edition: 'edition' }]);
+  });
+
+  it('say that a store was away where that is what they failed with, and call nothing else so', async () => {
+    const failedWith = async (error: Error) => (await workedOff(() => ({ responses: { countOf: () => Promise.reject(error), async *stream() {} } }))).job?.error;
+    for (const error of [refused(), late()]) assert.deepEqual(await failedWith(error), { code: 'SERVICE_UNAVAILABLE', message: 'The service cannot reach what it needs for this right now', retryAfterSeconds: 2 });
+    assert.equal((await failedWith(new Error('a mistake')))?.code, 'INTERNAL_ERROR');
+  });
+});
+
+const provider: Provider = { name: 'openai', models: { high: 'h', low: 'l' }, complete: async () => ({ text: '{}', inputTokens: 0, outputTokens: 0 }) };
+/** As the database says that it is away, and Redis that it is late. */
+const refused = (): Error => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+const late = (): Error => new Error('Command timed out');

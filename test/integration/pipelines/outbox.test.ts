@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { createLog } from '../../../src/log.ts';
+import { createMetrics, formatMetrics } from '../../../src/metrics.ts';
+import { createOutbox, type OutboxHandler } from '../../../src/pipelines/outbox.ts';
+import { eventually } from '../../support/eventually.ts';
+import { freshDatabase } from '../../support/auth-server.ts';
+
+describe('the outbox', () => {
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+  const running: { stop(): Promise<void> }[] = [];
+  before(async () => void (database = await freshDatabase()));
+  beforeEach(async () => void (await database.sql`DELETE FROM outbox`));
+  after(async () => {
+    await Promise.all(running.map((outbox) => outbox.stop()));
+    await database?.drop();
+  });
+
+  const write = async (kind: string, ...numbers: number[]) => {
+    for (const n of numbers) await database.sql`INSERT INTO outbox (kind, payload) VALUES (${kind}, ${database.sql.json({ n })})`;
+  };
+  const start = (handlers: Record<string, OutboxHandler>, pauseMs?: (attempts: number) => number) => {
+    const metrics = createMetrics();
+    const outbox = createOutbox({
+      sql: database.sql, handlers: Object.fromEntries(Object.entries(handlers).map(([kind, handle]) => [kind, [handle]])), log: createLog('silent'), metrics, ...(pauseMs && { pauseMs }),
+    });
+    running.push(outbox);
+    outbox.start();
+    return { ...outbox, figures: async () => formatMetrics([await metrics.collect()]) };
+  };
+
+  it('lets a hundred failing events stand in nobody’s way, neither of their own kind nor of another', async () => {
+    await write('mixed', ...Array.from({ length: 100 }, (_, n) => n));
+    await write('mixed', 1000);
+    await write('other', 2000);
+    const told: number[] = [];
+    const handle: OutboxHandler = async ({ payload }) => {
+      if (Number(payload['n']) < 1000) throw new Error('not yet');
+      told.push(Number(payload['n']));
+    };
+    const outbox = start({ mixed: handle, other: handle }, () => 60_000);
+    await eventually(() => assert.deepEqual(new Set(told), new Set([1000, 2000])));
+    await outbox.measure();
+    const figures = await outbox.figures();
+    assert.match(figures, /^outbox_failing_events 100$/m);
+    assert.match(figures, /^outbox_failures_total\{kind="mixed"\} 100$/m);
+    assert.match(figures, /^outbox_oldest_seconds \d/m);
+    await outbox.stop();
+  });
+
+  it('tries a failing event again after a pause that grows, until it succeeds', async () => {
+    await write('stubborn', 1);
+    const asked: number[] = [];
+    const at: number[] = [];
+    const outbox = start({ stubborn: async () => {
+      at.push(performance.now());
+      if (at.length < 3) throw new Error('not yet');
+    } }, (attempts) => (asked.push(attempts), 400 * (attempts + 1)));
+    await eventually(async () => assert.equal((await database.sql`SELECT FROM outbox WHERE done_at IS NULL`).length, 0));
+    assert.deepEqual(asked, [0, 1]);
+    const [first = 0, second = 0, third = 0] = at;
+    assert.ok(second - first >= 390 && third - second >= 790, `${at}`);
+    await outbox.stop();
+  });
+
+  it('lets a kind that hangs delay no other', async () => {
+    await write('hanging', 1);
+    await write('quick', 2);
+    let release: () => void = () => undefined;
+    let isTold = false;
+    const outbox = start({ hanging: () => new Promise((resolve) => (release = resolve)), quick: async () => void (isTold = true) });
+    await eventually(() => assert.ok(isTold));
+    release();
+    await outbox.stop();
+  });
+
+  it('gives each event to one of several processes', async () => {
+    const told: number[] = [];
+    const handle: OutboxHandler = async ({ payload }) => void told.push(Number(payload['n']));
+    const numbers = Array.from({ length: 200 }, (_, n) => n);
+    await write('shared', ...numbers);
+    const outboxes = [start({ shared: handle }), start({ shared: handle })];
+    await eventually(async () => assert.equal((await database.sql`SELECT FROM outbox WHERE done_at IS NULL`).length, 0));
+    assert.deepEqual([...told].sort((one, other) => one - other), numbers);
+    await Promise.all(outboxes.map((outbox) => outbox.stop()));
+  });
+});

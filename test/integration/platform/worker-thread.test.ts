@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { constants } from 'node:os';
+import { describe, it } from 'node:test';
+import { setTimeout as turn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { createAnonymiserWorker } from '../../../src/ai/privacy/anonymise-in-worker.ts';
+import { createWorkerThread } from '../../../src/platform/worker-thread.ts';
+
+/** Doubles numbers; fails at "fail", dies of "die", never answers to "hang", is busy with "long" for more than two seconds. */
+const body = new URL(`data:text/javascript,${encodeURIComponent(`
+  import { parentPort } from 'node:worker_threads';
+  parentPort.on('message', ({ id, request }) => {
+    if (request === 'hang') for (;;);
+    if (request === 'long') for (let beats = 0; beats < 120; beats += 1) {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+      parentPort.postMessage({ id, isInProgress: true });
+    }
+    if (request === 'die') throw new Error('dying');
+    parentPort.postMessage(request === 'fail' ? { id, error: 'failed' } : { id, result: request === 'long' ? 1 : request * 2 });
+  });`)}`);
+
+describe('a thread of its own', () => {
+  it('answers each request, also beside one that fails', async () => {
+    const { run: ask } = createWorkerThread<unknown, number>({ script: body, name: 'the thread' });
+    const [one, failed, two] = await Promise.allSettled([ask(1), ask('fail'), ask(2)]);
+    assert.deepEqual([one, two], [{ status: 'fulfilled', value: 2 }, { status: 'fulfilled', value: 4 }]);
+    assert.equal(failed?.status === 'rejected' && failed.reason.message, 'failed');
+  });
+
+  it('fails what it was busy with when it dies, and another goes on with the rest', async () => {
+    const { run: ask } = createWorkerThread<unknown, number>({ script: body, name: 'the thread' });
+    assert.equal(await ask(1), 2);
+    const outcomes = await Promise.allSettled([ask(2), ask('die'), ask(3), ask('die'), ask(4)]);
+    assert.deepEqual(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : String(outcome.reason))), [4, 'Error: dying', 6, 'Error: dying', 8]);
+    assert.equal(await ask(5), 10);
+  });
+
+  it('is ended when it says nothing for too long, and another goes on with the rest', async () => {
+    const { run: ask } = createWorkerThread<unknown, number>({ script: body, name: 'the thread', heartbeatTimeoutMs: 2000 });
+    const waiting = ask('hang');
+    const others = [ask(3), ask(4)];
+    await assert.rejects(waiting, /the thread was silent for too long/);
+    assert.deepEqual(await Promise.all(others), [6, 8]);
+    assert.equal(await ask(5), 10);
+  });
+
+  it('is left to what takes longer but says that it comes on', async () => {
+    const { run: ask } = createWorkerThread<unknown, number>({ script: body, name: 'the thread', heartbeatTimeoutMs: 2000 });
+    assert.equal(await ask('long'), 1);
+  });
+
+  it('fails what cannot be sent to it, and nothing else', async () => {
+    const { run: ask } = createWorkerThread<unknown, number>({ script: body, name: 'the thread' });
+    const [cannot, one] = await Promise.allSettled([ask(() => undefined), ask(1)]);
+    assert.deepEqual([cannot?.status, one], ['rejected', { status: 'fulfilled', value: 2 }]);
+  });
+
+  it('fails everything that is asked of it where there is none, one after the other', async () => {
+    const { run: ask } = createWorkerThread<unknown, number>({ script: new URL('data:text/javascript,throw new Error("no module")'), name: 'the thread' });
+    const outcomes = await Promise.allSettled([ask(1), ask(2), ask(3)]);
+    assert.deepEqual(outcomes.map((outcome) => outcome.status === 'rejected' && String(outcome.reason)), ['Error: no module', 'Error: no module', 'Error: no module']);
+  });
+});
+
+describe('the anonymiser on a thread of its own', () => {
+  const anonymiseAll = createAnonymiserWorker();
+
+  it('gives what is equal in one call the same placeholder, and knows nothing of it in the next', async () => {
+    assert.deepEqual(await anonymiseAll(['Ask Sarah Connor', 'ann@example.org', 'or Sarah Connor, bob@example.org']), ['Ask [PERSON_1]', '[EMAIL_1]', 'or [PERSON_1], [EMAIL_2]']);
+    assert.deepEqual(await anonymiseAll(['bob@example.org']), ['[EMAIL_1]']);
+    assert.deepEqual(await anonymiseAll([]), []);
+  });
+
+  it('leaves the process to others while it looks for names', async () => {
+    const texts = Array.from({ length: 60 }, (_, n) => `The Manager of the Canteen told Peter Miller that table ${n % 9} was free.`);
+    let isOver = false;
+    const masked = anonymiseAll(texts).finally(() => (isOver = true));
+    let turns = 0;
+    // A turn each millisecond: as many as there can be would take the thread's own time.
+    for (; !isOver; turns += 1) await turn(1);
+    assert.ok(turns > 20, `${turns} turns`);
+    assert.ok((await masked).every((text) => text.includes('[PERSON_1]')));
+  });
+
+  it('gives way to everything else once it is loaded and warm, which it would wait minutes for if it did so before', { skip: process.platform !== 'linux' }, async () => {
+    const lowered = async () => {
+      const stats = await Promise.all((await readdir('/proc/self/task')).map((thread) => readFile(`/proc/self/task/${thread}/stat`, 'utf8').catch(() => '')));
+      // The 19th field, of which the second may hold spaces.
+      return stats.filter((stat) => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]) === constants.priority.PRIORITY_BELOW_NORMAL).length;
+    };
+    const before = await lowered();
+    const another = createAnonymiserWorker();
+    await another(['Ask Peter Miller']);
+    assert.equal(await lowered(), before);
+    await another(Array.from({ length: 10 }, (_, n) => `Ask Peter Miller at table ${n}`));
+    assert.equal(await lowered(), before + 1);
+  });
+
+  it('says of what is soon done no more than the result', async () => {
+    const thread = new Worker(new URL('../../src/ai/privacy/anonymise-worker.js', import.meta.url));
+    const said: unknown[] = [];
+    thread.on('message', (reply) => said.push(reply));
+    const ask = async (request: string[]): Promise<void> => {
+      thread.postMessage({ id: 7, request });
+      for (let isOver = false; !isOver; ) isOver = 'result' in (await once(thread, 'message'))[0];
+    };
+    await ask(['It may be loading for long']);
+    said.length = 0;
+    await ask(['one', 'two']);
+    await thread.terminate();
+    assert.deepEqual(said, [{ id: 7, result: ['one', 'two'] }]);
+  });
+});

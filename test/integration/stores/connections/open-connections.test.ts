@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Redis } from 'ioredis';
+import { Problem } from '../../../../src/errors.ts';
+import { createLog } from '../../../../src/log.ts';
+import { createMetrics } from '../../../../src/metrics.ts';
+import { SettingsError } from '../../../../src/settings.ts';
+import { waitForStores } from '../../../../src/stores/connections/store-connection.ts';
+import { isRedisUnavailable } from '../../../../src/stores/redis/errors.ts';
+import { openStores, type Stores } from '../../../../src/stores/stores.ts';
+import { temporaryDataDir } from '../../../support/data-dir.ts';
+import { freshDatabase } from '../../../support/auth-server.ts';
+import { openStoreGate, type StoreGate } from '../../../support/switchable-proxy.ts';
+import { sharedStores } from '../../../support/stores.ts';
+
+const isUnavailable = (error: unknown) =>
+  error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds === 2;
+
+async function openWith(urls: { redis?: string; postgres?: string; clickhouse?: string }): Promise<Stores> {
+  const { redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl } = await sharedStores();
+  return openStores({
+    urls: {
+      redis: urls.redis ?? redisUrl, redisJobs: redisJobsUrl,
+      postgres: urls.postgres ?? databaseUrl, clickhouse: [urls.clickhouse ?? clickhouseUrl],
+    },
+    settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir: temporaryDataDir() },
+    log: createLog('silent'), metrics: createMetrics(),
+  });
+}
+
+describe('stores that are not reached yet', () => {
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+  let gates: { redis: StoreGate; postgres: StoreGate; clickhouse: StoreGate };
+  let stores: Stores;
+  before(async () => {
+    database = await freshDatabase();
+    const { redisUrl, clickhouseUrl } = await sharedStores();
+    const [redis, postgres, clickhouse] = await Promise.all([redisUrl, database.url, clickhouseUrl].map(openStoreGate));
+    assert.ok(redis && postgres && clickhouse);
+    gates = { redis, postgres, clickhouse };
+    stores = await openWith({ redis: gates.redis.url, postgres: gates.postgres.url, clickhouse: gates.clickhouse.url });
+  });
+  after(async () => {
+    await stores.close();
+    for (const gate of Object.values(gates)) await gate.close();
+    await database.drop();
+  });
+
+  it('refuse every call as in an outage', async () => {
+    const { sql, clickhouse, surveys, streamRedis, intakeRedis } = stores;
+    const calls: (() => Promise<unknown>)[] = [
+      async () => sql`SELECT 1`, async () => sql`SELECT 1`.values(), async () => sql.unsafe('SELECT 1'),
+      async () => sql.begin(async (tx) => tx`SELECT 1`), async () => sql.reserve(),
+      async () => surveys.load('01900000-0000-7000-8000-000000000001'),
+      async () => clickhouse.select('SELECT 1'), async () => clickhouse.bytes('SELECT 1', 'CSV'),
+      async () => clickhouse.command('SELECT 1'), async () => clickhouse.insert('INSERT', []),
+    ];
+    for (const call of calls) await assert.rejects(call, isUnavailable, String(call));
+    await assert.rejects(intakeRedis.ping(), isRedisUnavailable);
+    const [first] = (await streamRedis.multi().get('a').exec().catch((error: unknown) => [[error]])) ?? [];
+    assert.ok(isRedisUnavailable(first?.[0]), String(first?.[0]));
+    assert.equal(await clickhouse.ping(), false);
+    assert.equal(stores.isFormerKnown(), true, 'until it is known that no former key can come');
+  });
+
+  it('let statements be written of parts that were written before', async () => {
+    const part = stores.sql`1 AS one`;
+    for (const gate of Object.values(gates)) await gate.forward();
+    await Promise.all(stores.contacts.all.map(({ ready: reached }) => reached));
+    assert.deepEqual([...(await stores.sql`SELECT ${part}`)], [{ one: 1 }]);
+    assert.deepEqual(await stores.sql.begin(async (tx) => [...(await tx`SELECT ${part}`)]), [{ one: 1 }]);
+    assert.equal(await stores.intakeRedis.ping(), 'PONG');
+    assert.equal(await stores.clickhouse.ping(), true);
+  });
+});
+
+describe('an intake that comes late and was begun with another number of shards', () => {
+  it('is not used until that is mended', async () => {
+    const url = new URL('/12', (await sharedStores()).redisUrl).href;
+    const own = new Redis(url);
+    await own.flushdb();
+    await own.set('intake:shards', 3);
+    const gate = await openStoreGate(url);
+    const stores = await openWith({ redis: gate.url });
+    try {
+      await waitForStores(stores.contacts.all, { answerMs: 200, prepareMs: 60_000 });
+      await gate.forward();
+      assert.ok((await stores.contacts.intake.refused) instanceof SettingsError);
+      assert.match(stores.contacts.intake.describeProblem(), /^Redis cannot be used \(REDIS_URL 127\.0\.0\.1:\d+\/12: INTAKE_SHARDS is 2/);
+      await assert.rejects(stores.intakeRedis.ping(), isRedisUnavailable);
+      assert.equal(await own.dbsize(), 2, 'the note of shards, and since when keys are kept');
+      await own.set('intake:shards', 2);
+      await stores.contacts.intake.ready;
+      assert.equal(await stores.intakeRedis.ping(), 'PONG');
+    } finally {
+      await stores.close();
+      await gate.close();
+      await own.flushdb();
+      own.disconnect();
+    }
+  });
+});

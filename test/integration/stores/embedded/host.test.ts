@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { storedPassword } from '../../../../src/stores/embedded/host/stored-password.ts';
+import { acquireLock } from '../../../../src/stores/embedded/host/lock.ts';
+import { endProcess, findOrphan, writePidFile } from '../../../../src/stores/embedded/host/pid-file.ts';
+import { createPorts } from '../../../../src/stores/embedded/host/ports.ts';
+import { identityOf } from '../../../../src/stores/embedded/host/process-identity.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { canEnter } from '../../../../src/stores/embedded/postgres-home.ts';
+import { createLog } from '../../../../src/log.ts';
+import { superviseChild } from '../../../../src/stores/embedded/child-process.ts';
+import { StartError } from '../../../../src/platform/start-error.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'embedded-host-'));
+after(() => rmSync(root, { recursive: true, force: true }));
+
+function newDir(): string {
+  return mkdtempSync(join(root, 'd'));
+}
+
+test('a lock is refused while its owner lives, taken over when it is gone, and free again after its release', () => {
+  const dir = newDir();
+  const lock = acquireLock(dir);
+  assert.throws(() => acquireLock(dir), (error) => error instanceof StartError && error.message.includes(`process ${process.pid}`));
+  lock.release();
+  writeFileSync(join(dir, 'lock'), JSON.stringify({ pid: process.pid, identity: 'the same number, another process' }));
+  const second = acquireLock(dir);
+  second.release();
+  writeFileSync(join(dir, 'lock'), 'half a rec');
+  acquireLock(dir).release();
+  assert.equal(existsSync(join(dir, 'lock')), false);
+});
+
+test('a release does not remove the lock of another owner', () => {
+  const dir = newDir();
+  const lock = acquireLock(dir);
+  writeFileSync(join(dir, 'lock'), 'somebody else');
+  lock.release();
+  assert.equal(readFileSync(join(dir, 'lock'), 'utf8'), 'somebody else');
+});
+
+test('a process keeps its identity as long as it lives and has none afterwards', async () => {
+  const child = spawn('sleep', ['30']);
+  const pid = child.pid ?? 0;
+  const identity = identityOf(pid);
+  assert.ok(identity);
+  assert.equal(identityOf(pid), identity);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  assert.equal(identityOf(pid), undefined);
+  assert.equal(identityOf(0), undefined);
+});
+
+test('an orphan is found only by its own directory, and ended even if it ignores the polite signal', async () => {
+  const dir = newDir();
+  const child = spawn('sh', ['-c', 'trap "" TERM; echo ready; while :; do sleep 1; done'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  await once(child.stdout, 'data');
+  const pid = child.pid ?? 0;
+  writePidFile(dir, pid);
+  assert.equal(findOrphan(dir), pid);
+  const copy = newDir();
+  writeFileSync(join(copy, 'pid'), readFileSync(join(dir, 'pid')));
+  assert.equal(findOrphan(copy), undefined);
+  await endProcess(pid, { signal: 'SIGTERM', timeoutMs: 100 });
+  assert.equal(findOrphan(dir), undefined);
+});
+
+test('a secret is made once, kept, and readable by its owner only', () => {
+  const dir = newDir();
+  const secret = storedPassword(dir);
+  assert.equal(storedPassword(dir), secret);
+  assert.ok(secret.length >= 32);
+  assert.equal(statSync(join(dir, 'password')).mode & 0o777, 0o600);
+  assert.notEqual(storedPassword(newDir()), secret);
+});
+
+test('a store keeps its port, and two stores of one start never get the same', async () => {
+  const [a, b] = [newDir(), newDir()];
+  const portOf = (ports: ReturnType<typeof createPorts>, dir: string) => ports.withPort(dir, async (port) => port);
+  const ports = createPorts();
+  const first = await portOf(ports, a);
+  writeFileSync(join(b, 'port'), String(first));
+  assert.notEqual(await portOf(ports, b), first);
+  assert.equal(await portOf(createPorts(), a), first);
+});
+
+test('another user can enter a directory only if every directory above lets it through', { skip: process.platform === 'win32' ? 'Windows has no such rights' : false }, () => {
+  const stranger = { uid: 65_533, gid: 65_533 };
+  const open = join(newDir(), 'open');
+  mkdirSync(open, { mode: 0o711 });
+  assert.equal(canEnter(open, stranger), false);
+  assert.equal(canEnter('/', stranger), true);
+  assert.equal(canEnter(open, { uid: process.getuid?.() ?? 0, gid: stranger.gid }), true);
+});
+
+test('a store that cannot even be begun again is tried until it can', async () => {
+  const dir = newDir();
+  const child = await superviseChild(
+    { name: 'sleeper', dir, command: 'sleep', args: ['60'], env: process.env, isReady: async () => true, readyTimeoutMs: 5000, stopSignal: 'SIGTERM', stopTimeoutMs: 2000 },
+    createLog('silent'),
+  );
+  const first = child.pid() ?? 0;
+  // As with the last file descriptor gone, its log cannot be opened.
+  rmSync(join(dir, 'log'));
+  mkdirSync(join(dir, 'log'));
+  process.kill(first, 'SIGKILL');
+  await eventually(() => assert.equal(child.pid(), undefined));
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  assert.equal(child.pid(), undefined);
+  rmSync(join(dir, 'log'), { recursive: true });
+  await eventually(() => assert.ok(child.pid() !== undefined && child.pid() !== first));
+  await child.stop();
+});
+
+test('a store that answers nothing any more is killed and started again, one that is only slow is not', async () => {
+  const dir = newDir();
+  let isHung = false;
+  let asked = 0;
+  const child = await superviseChild(
+    {
+      name: 'hanging', dir, command: 'sleep', args: ['600'], env: process.env, isReady: async () => true, readyTimeoutMs: 5000, stopSignal: 'SIGTERM', stopTimeoutMs: 1000,
+      healthChecks: [{ isResponding: async () => ((asked += 1), !isHung), timeoutMs: 1000 }],
+    },
+    createLog('silent'),
+  );
+  const first = child.pid();
+  await eventually(() => assert.ok(asked >= 2), 10_000);
+  assert.equal(child.pid(), first);
+  isHung = true;
+  await eventually(() => assert.ok(child.pid() !== undefined && child.pid() !== first), 15_000);
+  isHung = false;
+  await child.stop();
+});

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { encodeMoment } from '../../../../src/stores/redis/intake/append-protocol.ts';
+import { newId, newResponseId } from '../../../../src/platform/ids.ts';
+import { createIntake } from '../../../../src/stores/redis/intake/intake.ts';
+import { answersKey, createShards, responseKey } from '../../../../src/stores/redis/intake/shards.ts';
+import { announceSurvey, appendix, digestOf, openIntake, noMetrics, submittedAt, type OpenIntake } from '../../../support/intake.ts';
+
+describe('what the intake knows of responses', () => {
+  const shards = createShards(2);
+  let intake: OpenIntake['intake'];
+  let plain: OpenIntake['plain'];
+  let stream: OpenIntake['stream'];
+  let live: OpenIntake['live'];
+  let close: OpenIntake['close'] | undefined;
+  before(async () => {
+    ({ intake, plain, stream, live, close } = await openIntake(shards));
+  });
+  after(() => close?.());
+
+  const survey = (facts?: Parameters<typeof announceSurvey>[1]) => announceSurvey(intake, facts);
+  const [first, second, third] = ['first', 'second', 'third'];
+
+  /** As days do, to everything. */
+  const forgetAll = async (responseId: string) => void (await plain.del(responseKey(responseId), answersKey(responseId), ...(await plain.keys('idem:recent:*')), ...(await plain.keys('idem:seen:*'))));
+
+  it('keeps what was answered so far for minutes only, and little of anything for longer', async () => {
+    const surveyId = await survey();
+    const responseId = newId();
+    const large = JSON.stringify({ texts: ['四'.repeat(20_000)] });
+    const save = (seen: number, more: Parameters<typeof appendix>[1]) => intake.append(appendix(surveyId, { responseId, observedVersion: seen, isComplete: false, savedState: large, ...more }));
+    assert.equal((await save(0, { digest: first })).code, 'ACCEPTED');
+    assert.deepEqual(await intake.state(responseId), { seen: 1, isDone: false, surveyId, submittedAtMs: submittedAt, data: large });
+    assert.equal((await save(1, { digest: second })).code, 'ACCEPTED');
+    assert.ok((await plain.ttl(answersKey(responseId))) <= 900);
+    assert.ok((await plain.ttl(responseKey(responseId))) <= 48 * 3600);
+    const bytes = Number(await plain.call('MEMORY', 'USAGE', responseKey(responseId)));
+    assert.ok(bytes < 400, `${bytes} bytes`);
+    await plain.del(answersKey(responseId));
+    assert.equal((await intake.state(responseId))?.savedState, '');
+    assert.equal((await save(2, { digest: third })).code, 'ACCEPTED');
+    assert.equal((await intake.state(responseId))?.savedState, large);
+    assert.equal((await save(3, { digest: 'last', isComplete: true, savedState: '' })).code, 'ACCEPTED');
+    assert.equal(await plain.exists(answersKey(responseId)), 0);
+  });
+
+  it('gives what was answered so far up within a minute while there is little room', async () => {
+    const narrow = createIntake({ redis: plain, shards, metrics: noMetrics, memory: { hasSpareMemory: () => false, maxPendingBytesPerSurvey: () => undefined, sliceBytes: () => 1_000_000 } });
+    const [surveyId, responseId] = [await survey(), newId()];
+    await narrow.append(appendix(surveyId, { responseId, observedVersion: 0, isComplete: false, savedState: '{}', digest: first }));
+    assert.ok((await plain.ttl(answersKey(responseId))) <= 60);
+  });
+
+  it('takes answers of another version for none', async () => {
+    const [surveyId, responseId] = [await survey(), newId()];
+    await intake.append(appendix(surveyId, { responseId, observedVersion: 0, isComplete: false, savedState: '{"n":1}', digest: first }));
+    await plain.hset(responseKey(responseId), 'n', 2);
+    assert.deepEqual([(await intake.state(responseId))?.version, (await intake.state(responseId))?.savedState], [2, '']);
+  });
+
+  it('gives the reply to the first save again after the response was continued, and after it was completed', async () => {
+    const [surveyId, responseId] = [await survey(), newId()];
+    const save = (seen: number, digest: string, isComplete = false) => intake.append(appendix(surveyId, { responseId, observedVersion: seen, digest, isComplete, savedState: isComplete ? '' : '{}' }));
+    const kept = (isComplete: boolean) => ['REPLAY', `${isComplete ? 1 : 0} ${encodeMoment(submittedAt)}`];
+    const repeated = async (digest: string) => {
+      const { code, text } = await save(0, digest);
+      return [code, text];
+    };
+    await save(0, first);
+    assert.deepEqual(await repeated(first), kept(false));
+    await save(1, second);
+    assert.deepEqual(await repeated(first), kept(false));
+    await save(2, third, true);
+    assert.deepEqual(await repeated(first), kept(false));
+    assert.deepEqual(await repeated(third), kept(true));
+    assert.deepEqual((await repeated('another'))[0], 'MISMATCH');
+    assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 1 });
+  });
+
+  it('goes on with a response of which it remembers nothing, unless that was deleted meanwhile', async () => {
+    const surveyId = await survey();
+    const [forgotten, deleted] = [newId(), newResponseId()];
+    const save = (responseId: string, seen: number, digest: string) => intake.append(appendix(surveyId, { responseId, observedVersion: seen, digest, isComplete: false, savedState: '{}' }));
+    for (const responseId of [forgotten, deleted]) {
+      await save(responseId, 0, first);
+      await plain.del(responseKey(responseId), answersKey(responseId));
+    }
+    await intake.deleteResponse({ surveyId, responseId: deleted, submittedAtMs: 1, isComplete: false, row: '["gone"]' });
+    const both = await Promise.all([save(forgotten, 1, second), save(forgotten, 1, third)]);
+    assert.deepEqual(both.map(({ code }) => code), ['ACCEPTED', 'CHANGED']);
+    assert.equal((await intake.state(forgotten))?.version, 2);
+    assert.equal((await save(deleted, 1, second)).code !== 'ACCEPTED', true);
+    assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 0 });
+  });
+
+  it('goes on with what it has forgotten where only a former response under its id was deleted', async () => {
+    const [surveyId, responseId] = [await survey(), newId()];
+    const [former, later] = [Date.parse('2026-11-18T10:00:00.000Z'), submittedAt];
+    const row = (ms: number) => `["${surveyId}","${responseId}",${ms},1,0,1]`;
+    const save = (submittedAtMs: number, seen: number, digest: string) => intake.append(appendix(surveyId, { responseId, observedVersion: seen, digest, isComplete: false, savedState: '{}', row: row(submittedAtMs), submittedAtMs, isLookupDone: true }));
+    const forget = () => forgetAll(responseId);
+    for (const moment of [former, later]) {
+      assert.equal((await save(moment, 0, first)).code, 'ACCEPTED');
+      if (moment === former) await forget();
+    }
+    assert.equal(await intake.deleteResponse({ surveyId, responseId, submittedAtMs: former, isComplete: false, row: '["gone"]' }), true);
+    await forget();
+    const removed = (submittedAtMs: number) => live.findDeleted(shards.of(surveyId), [{ responseId, submittedAtMs }]);
+    assert.deepEqual([await removed(former), await removed(later)], [[true], [false]]);
+    assert.equal((await save(former, 1, second)).code, 'CHANGED');
+    assert.equal((await save(later, 1, second)).code, 'ACCEPTED');
+    await forget();
+    await plain.set(`${shards.of(surveyId).prefix}removed:${responseId}`, '1');
+    assert.equal((await save(later, 1, second)).code, 'CHANGED', 'a former version did not say which one it deleted');
+    assert.deepEqual(await removed(later), [true]);
+  });
+
+  it('knows the states in which a former version kept the answers, and goes on with them', async () => {
+    const [surveyId, responseId] = [await survey(), newId()];
+    const former = { n: '1', done: '0', digest: digestOf(first).padEnd(43, 'x'), reply: JSON.stringify({ isComplete: false, submittedAt: '2026-11-21T10:00:00.123Z' }), data: '{"kept":true}', survey: surveyId };
+    await plain.hset(responseKey(responseId), former);
+    assert.deepEqual(await intake.state(responseId), { seen: 1, isDone: false, surveyId, submittedAtMs: submittedAt, data: '{"kept":true}' });
+    const save = (seen: number, digest: string, state: string) => intake.append(appendix(surveyId, { responseId, observedVersion: seen, digest, isComplete: false, savedState: state }));
+    assert.deepEqual([(await save(0, first, '')).code, (await save(0, first, '')).text], ['REPLAY', former.reply]);
+    assert.equal((await save(1, second, '{"kept":"more"}')).code, 'ACCEPTED');
+    assert.deepEqual([(await intake.state(responseId))?.savedState, await plain.hget(responseKey(responseId), 'data')], ['{"kept":"more"}', null]);
+    assert.equal((await save(0, first, '')).code, 'REPLAY');
+    // Should a process of the former version go on with it, what that wrote is the newest.
+    await plain.hset(responseKey(responseId), { ...former, n: '3', data: '{"kept":"by the former"}' });
+    assert.equal((await intake.state(responseId))?.savedState, '{"kept":"by the former"}');
+  });
+
+  it('gives a deleted response’s seat back once', async () => {
+    const surveyId = await survey({ quota: 2 });
+    const responseId = newId();
+    await intake.append(appendix(surveyId, { responseId, observedVersion: 0, digest: 'a' }));
+    const removal = { surveyId, responseId, submittedAtMs: 1, isComplete: true, row: '["gone"]' };
+    assert.deepEqual([await intake.deleteResponse(removal), await intake.deleteResponse(removal)], [true, false]);
+    assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
+    assert.equal((await intake.state(responseId))?.version, -1);
+  });
+
+  it('never counts below nothing, whatever it had forgotten', async () => {
+    const surveyId = await survey();
+    assert.equal(await intake.deleteResponse({ surveyId, responseId: newId(), submittedAtMs: 1, isComplete: true, row: '["gone"]' }), true);
+    assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
+  });
+
+  it('deletes every response under one id by itself, and remembers little of it', async () => {
+    const surveyId = await survey();
+    const [again, own] = [newId(), newResponseId()];
+    const at = (ms: number) => ({ surveyId, responseId: again, submittedAtMs: submittedAt + ms, isComplete: false, row: `["gone ${ms}"]` });
+    await intake.append(appendix(surveyId, { responseId: again, observedVersion: 0, digest: first }));
+    await forgetAll(again);
+    // As it is after two days: the same id comes again, and a partial response has it.
+    await intake.append(appendix(surveyId, { responseId: again, observedVersion: 0, digest: second, isComplete: false, savedState: '{}' }));
+    assert.deepEqual(await intake.counts(surveyId), { total: 2, completed: 1 });
+    assert.equal(await intake.deleteResponse({ ...at(-200_000_000), isComplete: true }), true);
+    assert.deepEqual([await intake.counts(surveyId), (await intake.state(again))?.savedState], [{ total: 1, completed: 0 }, '{}']);
+    assert.deepEqual([await intake.deleteResponse(at(0)), await intake.deleteResponse(at(0)), await intake.deleteResponse(at(-200_000_000))], [true, false, false]);
+    assert.deepEqual([await intake.counts(surveyId), (await intake.state(again))?.version], [{ total: 0, completed: 0 }, -1]);
+    const shard = shards.of(surveyId);
+    for (const ms of [-200_000_000, 0, 1]) assert.equal(await stream.isDeleted(shard, again, at(ms).submittedAtMs), ms !== 1);
+    await intake.append(appendix(surveyId, { responseId: own, observedVersion: null, digest: first, isComplete: false, savedState: '{}' }));
+    assert.equal(await intake.deleteResponse({ ...at(0), responseId: own }), true);
+    assert.deepEqual([await plain.exists(responseKey(own), answersKey(own)), (await plain.ttl(`${shard.prefix}removed:${own}`)) <= 6 * 3600], [0, true]);
+  });
+
+  it('takes an id in one survey only, whichever shards the surveys are in', async () => {
+    const responseId = newId();
+    const idIn = (index: number): string => {
+      for (;;) {
+        const id = newId();
+        if (shards.of(id).index === index) return id;
+      }
+    };
+    const surveys = await Promise.all(Array.from({ length: 6 }, (_, n) => survey({ id: idIn(n % 2) })));
+    const codes: string[] = [];
+    for (const surveyId of surveys) codes.push((await intake.append(appendix(surveyId, { responseId, observedVersion: 0, digest: 'same' }))).code);
+    assert.deepEqual(codes, ['ACCEPTED', ...Array.from({ length: 5 }, () => 'MISMATCH')]);
+    for (const surveyId of surveys.slice(1)) assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
+  });
+});

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it, mock } from 'node:test';
+import { newId } from '../../../../src/platform/ids.ts';
+import { createLog } from '../../../../src/log.ts';
+import { createIntakeRedis } from '../../../../src/stores/redis/clients.ts';
+import { dataVersionKey, type Shard } from '../../../../src/stores/redis/intake/shards.ts';
+import { createDataVersions } from '../../../../src/stores/redis/intake/data-version.ts';
+import { createStream, type Stream } from '../../../../src/stores/redis/intake/stream.ts';
+import { streamEntry } from '../../../support/intake.ts';
+import { sharedStores } from '../../../support/stores.ts';
+
+describe('the stream of a shard', () => {
+  let redis: ReturnType<typeof createIntakeRedis>;
+  let stream: Stream;
+  before(async () => {
+    // A database of its own: what is written here are no rows, and a service on the same streams could only bury them.
+    redis = createIntakeRedis(new URL('/6', (await sharedStores()).redisUrl).href, createLog('silent'));
+    await redis.connect();
+    stream = createStream(redis);
+  });
+  after(async () => {
+    await redis?.quit();
+    await (await sharedStores()).stop();
+  });
+
+  const freshShard = (): Shard => {
+    const prefix = `{stream-${newId()}}:`;
+    return { index: 0, prefix, stream: `${prefix}stream` };
+  };
+
+  it('tells the newest id without its entry, also when that is gone', async () => {
+    const shard = freshShard();
+    assert.equal(await stream.newestId(shard), '0-0');
+    const id = await redis.xadd(shard.stream, '*', 'rows', 'x');
+    assert.equal(await stream.newestId(shard), id);
+    await redis.xtrim(shard.stream, 'MAXLEN', 0);
+    assert.equal(await stream.newestId(shard), id);
+  });
+
+  it('tells how many entries wait, without sending them', async () => {
+    const shard = freshShard();
+    assert.deepEqual(await stream.stats(shard), { length: 0, lag: 0, oldestMs: undefined });
+    const ids = [await redis.xadd(shard.stream, '*', 'n', 1), await redis.xadd(shard.stream, '*', 'n', 1), await redis.xadd(shard.stream, '*', 'n', 1)];
+    assert.equal((await stream.stats(shard)).lag, 3);
+    const owner = await stream.lease(shard, 'me', 10_000);
+    assert.ok(owner && ids[1]);
+    // The second time as a connection does that broke before the reply.
+    for (let time = 0; time < 2; time += 1) await stream.acknowledge(owner, [streamEntry(ids[0] ?? ''), streamEntry(ids[1])]);
+    await stream.markDispatched(owner, ids[1]);
+    await stream.trim(shard, ids[1]);
+    assert.deepEqual(await stream.stats(shard), { length: 2, lag: 1, oldestMs: Number(ids[2]?.split('-')[0]) });
+  });
+
+  it('marks the surveys of a batch that was stored, for as long as its owner has the shard', async () => {
+    const shard = freshShard();
+    const [first, second] = [newId(), newId()];
+    const marks = createDataVersions(redis, { all: [shard], of: () => shard });
+    const owner = await stream.lease(shard, 'me', 10_000);
+    assert.ok(owner);
+    assert.equal(await stream.markStored(owner, '7-0', [first, second]), true);
+    assert.equal(await stream.markStored(owner, '8-0', [second]), true);
+    assert.equal(await stream.markStored(owner, '9-0', []), true);
+    assert.equal(await stream.markStored({ ...owner, fence: owner.fence + 1 }, '9-0', [first]), false);
+    assert.deepEqual([await marks.find(first), await marks.find(second), await marks.find(newId())], ['7-0', '8-0', undefined]);
+    assert.ok((await redis.ttl(dataVersionKey(shard, first))) > 3500);
+  });
+
+  it('is worked off also while the memory is full, since nothing else would make room', async () => {
+    const shard = freshShard();
+    const row = { n: '1', codes: '0', surveys: '', filled: '', rows: '["row"]' };
+    const [first, second] = [await redis.xadd(shard.stream, '*', ...Object.entries(row).flat()), await redis.xadd(shard.stream, '*', ...Object.entries(row).flat())];
+    assert.ok(first && second);
+    const [, before = ''] = await redis.config('GET', 'maxmemory') as string[];
+    await redis.config('SET', 'maxmemory', '1mb');
+    try {
+      await assert.rejects(redis.xadd(shard.stream, '*', ...Object.entries(row).flat()), /OOM/);
+      const owner = await stream.lease(shard, 'me', 10_000);
+      assert.ok(owner);
+      for (let time = 0; time < 2; time += 1) assert.equal(await stream.addDeadLetter(owner, 'for this test', Buffer.from('["row"]')), true);
+      assert.equal(await stream.markStored(owner, second, [newId()]), true);
+      assert.equal(await stream.acknowledge(owner, [streamEntry(first), streamEntry(second)]), true);
+      assert.equal(await stream.markDispatched(owner, first), true);
+      await stream.trim(shard, `${Date.now() + 60_000}-0`);
+      assert.deepEqual([await redis.xlen(shard.stream), await stream.countDeadLetters(shard), await stream.acknowledged(shard)], [1, 1, second]);
+      const [letter] = await stream.listDeadLetters(shard, { count: 1 });
+      assert.ok(letter);
+      await stream.release(owner);
+    } finally {
+      await redis.config('SET', 'maxmemory', before);
+    }
+  });
+
+  it('keeps what is not stored or not handed on, whatever is to be trimmed', async () => {
+    const shard = freshShard();
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) ids.push((await redis.xadd(shard.stream, '*', 'n', 1)) ?? '');
+    const [first = '', second = '', third = '', fourth = '', fifth = ''] = ids;
+    const owner = await stream.lease(shard, 'me', 10_000);
+    assert.ok(owner);
+    const left = async (keepFrom: string) => {
+      await stream.trim(shard, keepFrom);
+      return (await redis.xrange(shard.stream, '-', '+')).map(([id]) => id);
+    };
+    const everything = `${Date.now() + 60_000}-0`;
+    assert.deepEqual(await left(everything), ids, 'nothing is stored');
+    assert.equal(await stream.acknowledge(owner, [first, second, third, fourth].map((id) => streamEntry(id))), true);
+    assert.equal(await stream.dispatched(shard), '0-0');
+    assert.deepEqual(await left(everything), ids, 'nothing is handed on');
+    assert.equal(await stream.markDispatched(owner, third), true);
+    assert.deepEqual(await left(second), [second, third, fourth, fifth]);
+    assert.deepEqual(await left(everything), [fourth, fifth]);
+    assert.equal(await stream.markDispatched(owner, fourth), true);
+    assert.deepEqual(await left(everything), [fifth]);
+    assert.notEqual(first, second);
+  });
+
+  it('of a former version that was acknowledged was handed on too', async () => {
+    const shard = freshShard();
+    await redis.set(`${shard.prefix}acked`, '7-1');
+    assert.equal(await stream.dispatched(shard), '7-1');
+    const owner = await stream.lease(shard, 'me', 10_000);
+    assert.ok(owner);
+    await stream.acknowledge(owner, [streamEntry('9-0')]);
+    assert.equal(await stream.dispatched(shard), '7-1');
+  });
+
+  it('finds the dead letters of a survey or a response among thousands without having them sent, and gives all to who asks for all', async () => {
+    const shard = freshShard();
+    const calls = mock.method(redis as unknown as { findLettersBuffer(...args: string[]): Promise<Buffer[]> }, 'findLettersBuffer');
+    const found = async (names?: Parameters<Stream['findDeadLetters']>[1]): Promise<string[]> => {
+      const rows: string[] = [];
+      for await (const letter of stream.findDeadLetters(shard, names)) rows.push(`${letter.isKnown} ${letter.reason} ${letter.rows}`);
+      return rows;
+    };
+    assert.deepEqual([await found(), calls.mock.callCount()], [[], 1]);
+    const [surveyId, responseId] = [newId(), newId()];
+    const mine = [`["${surveyId}","${newId()}",1]`, `["${surveyId}","${responseId}","ü"]`];
+    const rows = [...Array.from({ length: 1500 }, () => `["${newId()}","${newId()}",2]`), ...mine, ...Array.from({ length: 1500 }, () => 'no row at all')];
+    const pipeline = redis.pipeline();
+    for (const row of rows) pipeline.xadd(`${shard.prefix}dead`, '*', 'reason', 'none', 'rows', row, ...(row === mine[0] ? ['v', '2'] : []));
+    await pipeline.exec();
+    calls.mock.resetCalls();
+    const shown = [`false none ${mine[0]}`, `true none ${mine[1]}`];
+    assert.deepEqual([await found({ surveyId }), await found({ responseId }), await found({ surveyId, responseId }), await found({ surveyId: newId(), responseId })], [shown, [shown[1]], [shown[1]], []]);
+    assert.equal(calls.mock.callCount(), 4 * 4);
+    assert.deepEqual((await found()).length, rows.length);
+    // Large ones come in smaller parts.
+    calls.mock.resetCalls();
+    for (let n = 0; n < 30; n += 1) await redis.xadd(`${shard.prefix}dead`, '*', 'reason', 'large', 'rows', 'x'.repeat(100_000));
+    assert.equal((await found()).length, rows.length + 30);
+    assert.ok(calls.mock.callCount() > 4);
+    calls.mock.restore();
+    await redis.del(`${shard.prefix}dead`);
+  });
+
+  it('refuses the writes of an owner whose lease has passed to another', async () => {
+    const shard = freshShard();
+    const first = await stream.lease(shard, 'first', 60_000);
+    assert.ok(first);
+    assert.equal(await stream.lease(shard, 'second', 60_000), undefined);
+    await redis.del(`${shard.prefix}owner`);
+    const second = await stream.lease(shard, 'second', 60_000);
+    assert.ok(second && second.fence > first.fence);
+    assert.equal(await stream.acknowledge(first, [streamEntry('1-0')]), false);
+    assert.equal(await stream.acknowledge(second, [streamEntry('1-0')]), true);
+    assert.equal(await stream.acknowledged(shard), '1-0');
+  });
+});

@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { newId } from '../../../src/platform/ids.ts';
+import { createPageCursor } from '../../../src/pipelines/page-cursor.ts';
+import type { NewDelivery } from '../../../src/stores/postgres/webhook-deliveries.ts';
+import type { SendResult } from '../../../src/webhooks/send.ts';
+import { deliveryDatabase, deliveryTools, rowFor, schedule, startMs, type DeliveryDatabase } from '../../support/deliveries.ts';
+import { eventually } from '../../support/eventually.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+describe('deliveries in the database', () => {
+  let database: DeliveryDatabase['database'];
+  let webhooks: DeliveryDatabase['webhooks'];
+  let deliveries: DeliveryDatabase['deliveries'];
+  const ownerId = newId();
+  before(async () => {
+    ({ database, webhooks, deliveries } = await deliveryDatabase(ownerId));
+  });
+  after(() => database?.drop());
+
+  const { endpoint, listOf, world } = deliveryTools(ownerId, () => ({ webhooks, deliveries }));
+
+  it('go with their endpoint, even while others are at work on them in another order', async () => {
+    const { id } = await endpoint();
+    const rows = [rowFor(id, startMs), rowFor(id, startMs + 1)] as const;
+    await deliveries.add(rows);
+    let removal: Promise<boolean> = Promise.resolve(false);
+    const isWaiting = async () => assert.equal((await database.sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).length, 1);
+    await database.sql.begin(async (tx) => {
+      // Who looks for deadlocks first is undone: that is to be the removal.
+      await tx`SET LOCAL deadlock_timeout = '1min'`;
+      await tx`UPDATE webhook_deliveries SET tries = 1 WHERE id = ${rows[0].id}`;
+      removal = webhooks.remove(id);
+      await eventually(isWaiting);
+      // Now each waits for the other.
+      await tx`UPDATE webhook_deliveries SET tries = 1 WHERE id = ${rows[1].id}`;
+    });
+    assert.equal(await removal, true);
+    assert.deepEqual(await listOf(id), []);
+  });
+
+  it('are tried at the table’s times and given up after three days, every attempt on record', async () => {
+    const { id } = await endpoint();
+    const { state, deliverer } = world();
+    await deliveries.add([rowFor(id, startMs)]);
+    for (let turn = 0; turn < schedule.length + 1; turn += 1) {
+      await deliverer.drain(id);
+      const [row] = await listOf(id);
+      if (!row?.nextAttemptAt) break;
+      state.nowMs = row.nextAttemptAt.getTime() - 1;
+      const before = state.attemptsAt.length;
+      await deliverer.drain(id);
+      assert.equal(state.attemptsAt.length, before, 'not a moment too early');
+      state.nowMs += 1;
+    }
+    const gaps = state.attemptsAt.slice(1).map((atMs, n) => (atMs - (state.attemptsAt[n] ?? 0)) / 1000);
+    assert.deepEqual(gaps, schedule);
+    const [row] = await listOf(id);
+    assert.equal(row?.status, 'FAILED');
+    assert.equal(row.attempts.length, schedule.length + 1);
+    assert.deepEqual(row.attempts.map((attempt) => [Date.parse(attempt.at), attempt.httpStatus, attempt.latencyMs, attempt.response]), state.attemptsAt.map((atMs) => [atMs, 500, 3, 'no']));
+    assert.equal((await webhooks.find(id))?.isActive, true, 'three days are not five');
+  });
+
+  it('switch their endpoint off after five days without one success, with a notice; what waits goes on when it is switched on again', async () => {
+    const { id } = await endpoint();
+    const { state, deliverer } = world();
+    const tryOne = async (atMs: number) => {
+      state.nowMs = atMs;
+      await deliveries.add([rowFor(id, atMs)]);
+      await deliverer.drain(id);
+      return webhooks.find(id);
+    };
+    for (let hours = 0; hours < 120; hours += 10) assert.equal((await tryOne(startMs + hours * hourMs))?.isActive, true, `after ${hours} hours`);
+    const off = await tryOne(startMs + 5 * dayMs);
+    assert.deepEqual([off?.isActive, off?.disabledAt?.getTime()], [false, startMs + 5 * dayMs]);
+    assert.match(off?.disabledReason ?? '', /five days/);
+    const attempts = state.attemptsAt.length;
+    await tryOne(startMs + 6 * dayMs);
+    assert.equal(state.attemptsAt.length, attempts, 'nothing is sent any more');
+    if (off) await webhooks.save({ ...off, isActive: true });
+    state.answer = { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
+    state.nowMs += dayMs;
+    await deliverer.drain(id);
+    const on = await webhooks.find(id);
+    assert.deepEqual([on?.isActive, on?.disabledReason, on?.failingSince], [true, null, null]);
+    assert.ok((await listOf(id)).every((row) => row.status === 'DELIVERED'));
+  });
+
+  it('forget bad days at the first success', async () => {
+    const { id } = await endpoint();
+    const { state, deliverer } = world();
+    for (const [days, status] of [[0, 500], [4, 500], [4.5, 200], [5.5, 500], [9, 500]] as const) {
+      Object.assign(state, { nowMs: startMs + days * dayMs, answer: { ...state.answer, status } });
+      await deliveries.add([rowFor(id, state.nowMs)]);
+      await deliverer.drain(id);
+    }
+    const found = await webhooks.find(id);
+    assert.deepEqual([found?.isActive, found?.failingSince?.getTime()], [true, startMs + 5.5 * dayMs]);
+  });
+
+  it('switch their endpoint off at the first 410, and leave the others waiting', async () => {
+    const { id } = await endpoint();
+    const { state, deliverer } = world();
+    state.answer = { kind: 'replied', status: 410, response: 'gone', retryAfter: undefined, latencyMs: 1 };
+    await deliveries.add(Array.from({ length: 50 }, () => rowFor(id, startMs)));
+    await deliverer.drain(id);
+    const found = await webhooks.find(id);
+    assert.equal(found?.isActive, false);
+    assert.match(found.disabledReason ?? '', /410/);
+    assert.ok(state.attemptsAt.length <= 5, 'no more than were under way');
+    const states = (await listOf(id)).map((row) => row.status);
+    assert.equal(states.filter((status) => status === 'PENDING').length, 50 - state.attemptsAt.length);
+  });
+
+  it('pause for as long as Retry-After asks, all of the endpoint', async () => {
+    const { id } = await endpoint();
+    const { state, deliverer } = world();
+    state.answer = { kind: 'replied', status: 429, response: '', retryAfter: '3600', latencyMs: 1 };
+    await deliveries.add(Array.from({ length: 20 }, () => rowFor(id, startMs)));
+    await deliverer.drain(id);
+    assert.ok(state.attemptsAt.length <= 5);
+    state.answer = { ...state.answer, status: 200, retryAfter: undefined } as SendResult;
+    state.nowMs += hourMs - 1000;
+    await deliverer.drain(id);
+    assert.ok(state.attemptsAt.length <= 5);
+    state.nowMs += 1000;
+    await deliverer.drain(id);
+    assert.ok((await listOf(id)).every((row) => row.status === 'DELIVERED'));
+  });
+
+  it('keep to the pace of their endpoint whichever process goes on, are not looked at before their turn, and go at once with another pace', async () => {
+    const row = await endpoint({ isBatch: true, maxPerSecond: 10 });
+    const { id } = row;
+    await deliveries.add(Array.from({ length: 400 }, () => rowFor(id, startMs)));
+    const processes = [world(), world()] as const;
+    const sent = () => processes.reduce((sum, { state }) => sum + state.attemptsAt.length, 0);
+    const at = (nowMs: number) => processes.forEach(({ state }) => Object.assign(state, { nowMs, answer: { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 } }));
+    const isLookedAt = async (nowMs: number) => (await webhooks.findDue(new Date(nowMs), 10_000)).includes(id);
+    const pace = (maxPerSecond: number) => webhooks.save({ ...row, maxPerSecond, updatedAt: new Date(row.updatedAt.getTime() + maxPerSecond) });
+    await pace(1);
+    at(startMs);
+    await processes[0].deliverer.drain(id);
+    assert.equal(sent(), 1, 'a hundred events: the next turn is a hundred seconds away');
+    for (const laterMs of [0, 1000, 90_000]) {
+      at(startMs + laterMs);
+      assert.equal(await isLookedAt(startMs + laterMs), false, `after ${laterMs} ms`);
+      await processes[1].deliverer.drain(id);
+      assert.equal(sent(), 1, `after ${laterMs} ms`);
+    }
+    const nextMs = ((await webhooks.find(id))?.nextSendAt?.getTime() ?? 0) - startMs;
+    assert.ok(nextMs > 95_000 && nextMs <= 100_000, `${nextMs} ms`);
+    at(startMs + nextMs - 300);
+    assert.ok(await isLookedAt(startMs + nextMs - 300));
+    const askedAt = performance.now();
+    await processes[1].deliverer.drain(id);
+    assert.equal(sent(), 2);
+    assert.ok(performance.now() - askedAt > 290, 'it waits for the moment itself');
+    assert.equal(await isLookedAt(startMs + nextMs + 1000), false);
+    await pace(1);
+    assert.equal(await isLookedAt(startMs + nextMs + 1000), false, 'the same pace is no other');
+    await pace(1000);
+    assert.equal(await isLookedAt(startMs + nextMs + 1000), true);
+    await processes[0].deliverer.drain(id);
+    assert.equal(sent(), 4);
+  });
+
+  it('are all found in turn, however many endpoints have some that do not go', async () => {
+    const made = await Promise.all(Array.from({ length: 7 }, async () => (await endpoint({})).id));
+    await deliveries.add(made.map((id) => rowFor(id, startMs)));
+    const next = createPageCursor((after, most) => webhooks.findDue(new Date(startMs), most, after), { limit: 3, cursorOf: (id) => id });
+    const rounds = Math.ceil((await webhooks.findDue(new Date(startMs), 10_000)).length / 3) + 1;
+    for (const when of ['at first', 'and again']) {
+      const found = new Set<string>();
+      for (let turn = 0; turn < rounds; turn += 1) for (const id of await next()) found.add(id);
+      assert.ok(made.every((id) => found.has(id)), when);
+    }
+    for (const id of made) await webhooks.remove(id);
+  });
+
+  it('keep to the pace of their endpoint when the process that sent them dies', async () => {
+    const { id } = await endpoint({ maxPerSecond: 1, isBatch: true });
+    await deliveries.add([rowFor(id, startMs)]);
+    const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
+    const leased = await webhooks.lease({ webhookId: id, holder, ...now });
+    assert.ok(leased);
+    assert.ok(await webhooks.renewLease({ webhookId: id, holder, ...now, asOf: leased.updatedAt, nextSendAt: new Date(startMs + 100_000) }));
+    const isFree = async (afterMs: number) => (await webhooks.findDue(new Date(startMs + afterMs), 10_000)).includes(id);
+    assert.deepEqual([await isFree(7000), await isFree(90_000), await isFree(100_000)], [false, false, true]);
+  });
+
+  it('do not wait for a turn of a pace that was changed while they were sent', async () => {
+    const row = await endpoint({ maxPerSecond: 1, isBatch: true });
+    const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
+    for (const maxPerSecond of [2, null]) {
+      const leased = await webhooks.lease({ webhookId: row.id, holder, ...now });
+      assert.ok(leased);
+      await webhooks.save({ ...row, maxPerSecond });
+      await webhooks.release({ webhook: leased, at: new Date(startMs + dayMs) }, holder);
+      assert.equal((await webhooks.find(row.id))?.nextSendAt, null);
+    }
+  });
+
+  it('wait while their owner is disabled or may not have endpoints', async () => {
+    const { id } = await endpoint();
+    const { state, deliverer } = world();
+    state.answer = { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
+    await deliveries.add([rowFor(id, startMs)]);
+    for (const change of [{ is_disabled: true, role: 'ADMIN' }, { is_disabled: false, role: 'VIEWER' }]) {
+      await database.sql`UPDATE users SET ${database.sql(change)} WHERE id = ${ownerId}`;
+      await deliverer.drain(id);
+      assert.deepEqual([state.attemptsAt.length, (await webhooks.findDue(new Date(startMs), 1000)).includes(id)], [0, false], JSON.stringify(change));
+    }
+    await database.sql`UPDATE users SET is_disabled = false, role = 'ADMIN' WHERE id = ${ownerId}`;
+    assert.ok((await webhooks.findDue(new Date(startMs), 1000)).includes(id));
+    await deliverer.drain(id);
+    assert.equal(state.attemptsAt.length, 1);
+  });
+
+  it('carry the old secret’s signature too for 24 hours after a rotation, not longer', async () => {
+    const { id } = await endpoint();
+    const { state, deliverer } = world();
+    await webhooks.rotate(id, Buffer.from('y'), { oldUntil: new Date(startMs + dayMs), now: new Date(startMs) });
+    for (const atMs of [startMs, startMs + dayMs - 1, startMs + dayMs]) {
+      state.nowMs = atMs;
+      await deliveries.add([rowFor(id, atMs)]);
+      await deliverer.drain(id);
+      await webhooks.markFailing(id, null);
+    }
+    assert.deepEqual(state.signatures.slice(0, 1).concat(state.signatures.slice(-1)).map((header) => header.split(' ').length), [2, 1]);
+  });
+
+  it('log an outcome once, however often it is told', async () => {
+    const { id } = await endpoint();
+    const row = rowFor(id, startMs);
+    await deliveries.add([row]);
+    const attempt = { at: new Date(startMs).toISOString(), httpStatus: 200, latencyMs: 1, response: 'ok', error: null };
+    for (let n = 0; n < 3; n += 1) await deliveries.saveResults([{ id: row.id, status: 'DELIVERED', tries: 0, nextAttemptAt: null, attempt }]);
+    assert.deepEqual((await listOf(id)).map(({ status, attempts }) => [status, attempts]), [['DELIVERED', [attempt]]]);
+  });
+
+  it('stay delivered when somebody who was kept from saying so tells late that they were not', async () => {
+    const { id } = await endpoint();
+    const [late, last, again] = [rowFor(id, startMs), rowFor(id, startMs + 1), rowFor(id, startMs + 2)];
+    await deliveries.add([late, last, again]);
+    const attempt = (second: number, httpStatus: number) => ({ at: new Date(startMs + 1000 * second).toISOString(), httpStatus, latencyMs: 1, response: '', error: httpStatus === 200 ? null : 'no' });
+    const tell = (delivery: NewDelivery, status: 'DELIVERED' | 'FAILED' | 'PENDING', second: number) =>
+      deliveries.saveResults([{ id: delivery.id, status, tries: status === 'DELIVERED' ? 0 : 3, nextAttemptAt: status === 'PENDING' ? new Date(startMs + 5000) : null, attempt: attempt(second, status === 'DELIVERED' ? 200 : 500) }]);
+    for (const delivery of [late, last]) await tell(delivery, 'DELIVERED', 2);
+    await tell(late, 'PENDING', 1);
+    await tell(last, 'FAILED', 1);
+    await tell(again, 'FAILED', 1);
+    await tell(again, 'DELIVERED', 2);
+    assert.deepEqual((await listOf(id)).map(({ status, tries, nextAttemptAt, attempts }) => [status, tries, nextAttemptAt, attempts.length]), [['DELIVERED', 0, null, 2], ['DELIVERED', 0, null, 2], ['DELIVERED', 0, null, 2]]);
+  });
+
+  it('that find no room are in the log with the reason, and go out with a replay of what failed', async () => {
+    const { id } = await endpoint();
+    await deliveries.add([rowFor(id, startMs), rowFor(id, startMs + 1, { overflowLimit: 100 }), rowFor(id, startMs + 2, { overflowLimit: 100 })]);
+    assert.deepEqual(await deliveries.countPending([id]), new Map([[id, 1]]));
+    const rows = await listOf(id);
+    assert.deepEqual(rows.map(({ status, nextAttemptAt, attempts }) => [status, nextAttemptAt === null, attempts[0]?.error]), [
+      ['PENDING', false, undefined], ['FAILED', true, 'not sent: 100 deliveries were waiting already'], ['FAILED', true, 'not sent: 100 deliveries were waiting already'],
+    ]);
+    const { state, deliverer } = world();
+    state.answer = { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
+    await deliverer.drain(id);
+    assert.equal(state.attemptsAt.length, 1);
+    state.nowMs += 1000;
+    assert.equal(await deliveries.replay(id, { since: new Date(startMs), until: new Date(startMs + 10), status: 'FAILED', now: new Date(state.nowMs) }), 2);
+    await deliverer.drain(id);
+    assert.equal(state.attemptsAt.length, 3);
+    assert.ok((await listOf(id)).every((row) => row.status === 'DELIVERED'));
+  });
+
+  it('are all replayed, however many, and within their span of time only', async () => {
+    const { id } = await endpoint();
+    const count = 12_000;
+    await deliveries.add(Array.from({ length: count }, (_, n) => rowFor(id, startMs + n, { overflowLimit: 1 })));
+    assert.equal(await deliveries.replay(id, { since: new Date(startMs + 100), until: new Date(startMs + count - 100), now: new Date(startMs + dayMs) }), count - 200);
+    assert.equal(await deliveries.replay(id, { since: new Date(startMs), until: new Date(startMs + dayMs), now: new Date(startMs + dayMs) }), 200);
+  });
+
+  it('are given up when they are too old, and forgotten when there are too many or their time is over', async () => {
+    const { id } = await endpoint({ maxAgeSeconds: 60 });
+    const other = await endpoint();
+    await deliveries.add([...Array.from({ length: 10 }, (_, n) => rowFor(id, startMs + n)), rowFor(id, startMs + 50_000), rowFor(other.id, startMs)]);
+    assert.equal(await deliveries.expire(new Date(startMs + 61_000)), 10);
+    const rows = await listOf(id);
+    assert.deepEqual(rows.map(({ status }) => status), [...Array.from({ length: 10 }, () => 'FAILED'), 'PENDING']);
+    assert.match(rows[0]?.attempts[0]?.error ?? '', /longer than/);
+    assert.equal((await listOf(other.id))[0]?.status, 'PENDING');
+    await deliveries.purge({ before: new Date(0), keptAtMost: 4 });
+    assert.deepEqual((await listOf(id)).map(({ createdAt }) => createdAt.getTime() - startMs), [7, 8, 9, 50_000], 'the newest stay');
+    await deliveries.purge({ before: new Date(startMs + hourMs), keptAtMost: 4 });
+    assert.deepEqual((await listOf(id)).map(({ status }) => status), ['PENDING'], 'what waits stays in any case');
+  });
+});

@@ -1,0 +1,29 @@
+import { after, before, beforeEach } from 'node:test';
+import type { AiProviderServer } from './ai-provider.ts';
+import { startAiFixture, type AiFixture } from './ai-fixture.ts';
+
+export interface UseAiOptions {
+  env?: Record<string, string>;
+  /** What the provider says in each test until the test says otherwise. */
+  answer: AiProviderServer['answer'];
+}
+
+/** A service with a stand-in of the AI providers for the tests of a suite: `take` is given it before the first, and every test finds the stand-in as new. */
+export function useAi(take: (scene: AiFixture) => void | Promise<void>, { env, answer }: UseAiOptions): void {
+  let scene: AiFixture | undefined;
+  before(async () => {
+    scene = await startAiFixture(env);
+    await take(scene);
+  });
+  after(() => scene?.stop());
+  beforeEach(() => {
+    if (!scene) return;
+    const { ai } = scene;
+    ai.calls.length = 0;
+    ai.faults.length = 0;
+    ai.faultOf = undefined;
+    ai.delayMs = 0;
+    ai.midway = undefined;
+    ai.answer = answer;
+  });
+}

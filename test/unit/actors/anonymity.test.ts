@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createSurveyActors } from '../../../src/actors/survey-cache.ts';
+import type { SurveyStatus, SurveyWithQuestions } from '../../../src/domain/survey.ts';
+import { unavailable } from '../../../src/errors.ts';
+import { createLog } from '../../../src/log.ts';
+import { blankSurvey } from '../../support/questions.ts';
+
+/** A survey in a row, and an intake whose count may change, or fail, when it hears of a new revision. */
+function open({ total, onAnnounce = () => undefined }: { total: number; onAnnounce?: (count: { total: number }) => unknown }) {
+  const count = { total };
+  const row = { survey: { ...blankSurvey(), status: 'DRAFT' as SurveyStatus, publishedAt: null as Date | null, anonymityBegun: null as number | null } };
+  const events: string[] = [];
+  const clock = { nowMs: Date.UTC(2026, 0, 2) };
+  const actors = createSurveyActors({
+    audit: { record: async () => undefined },
+    surveys: {
+      load: async () => row.survey,
+      change: async (_id, decide) => {
+        const change = await decide(row.survey, undefined as never);
+        if (change) row.survey = { anonymityBegun: null, ...change.survey, revision: row.survey.revision + 1 };
+        for (const { kind } of change?.events ?? []) events.push(kind);
+        return row.survey;
+      },
+    },
+    intake: { announce: async () => (await onAnnounce(count), true), restoreDeleted: async () => true, revision: async () => undefined, counts: async () => ({ total: count.total, completed: 0 }), quotaFilledRevision: async () => undefined, markDeleted: async () => undefined },
+    countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, now: () => clock.nowMs, log: createLog('silent'), metrics: { surveysCached: () => undefined },
+  });
+  const set = async (isAnonymous: boolean): Promise<string> => put({ isAnonymous });
+  const put = async (fields: Partial<SurveyWithQuestions>, status?: SurveyStatus): Promise<string> => {
+    const edit = (current: SurveyWithQuestions) => ({ ...current, ...fields, updatedAt: new Date(clock.nowMs) });
+    try {
+      await (status === undefined ? actors.edit(row.survey.id, edit) : actors.setStatus(row.survey.id, status, 'update', edit));
+      return 'done';
+    } catch (error) {
+      return error instanceof Error ? error.message.slice(0, 24) : '';
+    } finally {
+      actors.stop();
+    }
+  };
+  return { set, put, count, events, clock, row, isAnonymous: () => row.survey.isAnonymous };
+}
+
+describe('switching anonymity on', () => {
+  it('is for surveys without responses, and off for all', async () => {
+    const [empty, answered] = [open({ total: 0 }), open({ total: 1 })];
+    assert.deepEqual([await empty.set(true), empty.isAnonymous()], ['done', true]);
+    assert.deepEqual([await answered.set(true), answered.isAnonymous()], ['The survey has responses', false]);
+    assert.deepEqual([await answered.set(false), await empty.set(false)], ['done', 'done']);
+  });
+
+  it('is taken back where a response came in before the intake knew of it', async () => {
+    const survey = open({ total: 0, onAnnounce: (count) => (count.total = 1) });
+    assert.deepEqual([await survey.set(true), survey.isAnonymous()], ['The survey has responses', false]);
+  });
+
+  it('is taken back where nobody can say so', async () => {
+    const survey = open({ total: 0, onAnnounce: () => { throw unavailable('Responses cannot be stored', 2); } });
+    assert.deepEqual([await survey.set(true), survey.isAnonymous()], ['Responses cannot be stor', false]);
+  });
+
+  it('leaves everything else of a refused change undone too: fields, status, and what would be announced', async () => {
+    const survey = open({ total: 0, onAnnounce: (count) => (count.total = 1) });
+    const { revision: _, ...before } = survey.row.survey;
+    assert.equal(await survey.put({ isAnonymous: true, title: 'Changed', responseQuota: 7 }, 'ACTIVE'), 'The survey has responses');
+    const { revision, ...after } = survey.row.survey;
+    assert.deepEqual([after, survey.events], [before, []]);
+    assert.ok(revision > 0);
+  });
+
+  it('is done with everything else, announced once', async () => {
+    const survey = open({ total: 0 });
+    assert.equal(await survey.put({ isAnonymous: true, title: 'Changed' }, 'ACTIVE'), 'done');
+    const { isAnonymous, title, status } = survey.row.survey;
+    assert.deepEqual([isAnonymous, title, status, survey.events], [true, 'Changed', 'ACTIVE', ['survey.published']]);
+  });
+
+  it('is not tried where the rest of the change is refused', async () => {
+    const survey = open({ total: 0, onAnnounce: () => assert.fail('nothing is announced') });
+    assert.match(await survey.put({ isAnonymous: true, endsAt: new Date(survey.clock.nowMs - 1) }, 'ACTIVE'), /^The survey has ended/);
+    assert.equal(survey.isAnonymous(), false);
+  });
+
+  it('is taken back where the rest of the change is refused after all', async () => {
+    const survey = open({ total: 0, onAnnounce: () => (survey.row.survey = { ...survey.row.survey, endsAt: new Date(survey.clock.nowMs - 1) }) });
+    assert.match(await survey.put({ isAnonymous: true, title: 'Changed' }, 'ACTIVE'), /^The survey has ended/);
+    const { isAnonymous, title, status } = survey.row.survey;
+    assert.deepEqual([isAnonymous, title, status, survey.events], [false, blankSurvey().title, 'DRAFT', []]);
+  });
+
+  it('fails where another switches it off before the rest is saved, and nothing of it stays', async () => {
+    const survey = open({ total: 0, onAnnounce: () => (survey.row.survey = { ...survey.row.survey, isAnonymous: false }) });
+    assert.match(await survey.put({ isAnonymous: true, title: 'Changed' }), /^The survey is being chan/);
+    assert.deepEqual([survey.isAnonymous(), survey.row.survey.title], [false, blankSurvey().title]);
+  });
+
+  /** The first of two holds on when it tells the intake, until the other is done. */
+  const atOnce = async (meanwhile: (survey: ReturnType<typeof open>, count: { total: number }) => Promise<unknown>) => {
+    let calls = 0;
+    const survey: ReturnType<typeof open> = open({ total: 0, onAnnounce: (count) => ((calls += 1) === 2 ? meanwhile(survey, count) : undefined) });
+    return { first: await survey.set(true), survey };
+  };
+
+  it('is sure for whoever is told of it, also where another began with it', async () => {
+    let second = '';
+    const { first, survey } = await atOnce(async (at, count) => {
+      second = await at.put({ isAnonymous: true, title: 'Second' });
+      count.total = 1;
+    });
+    // What came in since then names nobody.
+    assert.deepEqual([second, first, survey.isAnonymous(), survey.row.survey.title], ['done', 'done', true, 'Second']);
+  });
+
+  it('is refused to both where a response came in between', async () => {
+    let second = '';
+    const { first, survey } = await atOnce(async (at, count) => {
+      count.total = 1;
+      second = await at.put({ isAnonymous: true, title: 'Second' });
+    });
+    assert.deepEqual([second, first, survey.isAnonymous(), survey.row.survey.title], ['The survey has responses', 'The survey has responses', false, blankSurvey().title]);
+  });
+
+  it('hinders no other change where it comes to nothing', async () => {
+    let second = '';
+    const { first, survey } = await atOnce(async (at, count) => {
+      count.total = 1;
+      second = await at.put({ title: 'Second' });
+    });
+    assert.deepEqual([second, first, survey.isAnonymous(), survey.row.survey.title], ['done', 'The survey has responses', false, 'Second']);
+  });
+
+  it('stays with the other where the one that began with it is refused', async () => {
+    let second = '';
+    let calls = 0;
+    const survey: ReturnType<typeof open> = open({
+      total: 0,
+      onAnnounce: async () => {
+        if ((calls += 1) !== 2) return;
+        second = await survey.put({ isAnonymous: true });
+        survey.row.survey = { ...survey.row.survey, endsAt: new Date(survey.clock.nowMs - 1) };
+      },
+    });
+    assert.match(await survey.put({ isAnonymous: true, title: 'First' }, 'ACTIVE'), /^The survey has ended/);
+    assert.deepEqual([second, survey.isAnonymous()], ['done', true]);
+  });
+
+  it('is made sure of by the next change where the process died that began with it', async () => {
+    const [named, unnamed] = [open({ total: 1 }), open({ total: 0 })];
+    for (const { row } of [named, unnamed]) row.survey = { ...row.survey, isAnonymous: true, anonymityBegun: row.survey.revision };
+    assert.deepEqual([await named.put({ title: 'Next' }), named.isAnonymous(), named.row.survey.title], ['done', false, 'Next']);
+    assert.deepEqual([await unnamed.put({ title: 'Next' }), unnamed.isAnonymous(), unnamed.row.survey.anonymityBegun], ['done', true, null]);
+    unnamed.count.total = 1;
+    assert.deepEqual([await unnamed.set(true), unnamed.isAnonymous()], ['done', true], 'for good');
+  });
+});

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createDeadLetters } from '../../../src/actors/dead-letters.ts';
+import { createResponseErasure, type ResponseErasureDeps } from '../../../src/actors/erasure.ts';
+import { unavailable } from '../../../src/errors.ts';
+import { newId, newResponseId } from '../../../src/platform/ids.ts';
+import type { ResponseMarkedForDeletion } from '../../../src/stores/clickhouse/write/erasure.ts';
+import { createShards } from '../../../src/stores/redis/intake/shards.ts';
+import { deadLettersOf, fakeDeadLetters } from '../../support/dead-letters.ts';
+
+const dayMs = 24 * 3_600_000;
+const nowMs = Date.parse('2026-03-01T10:00:00.000Z');
+
+it('a run of the retention rules reads what could not be stored once, however many surveys have rules, and ends what is too old of each', async () => {
+  const shards = createShards(2);
+  const surveys = Array.from({ length: 50 }, () => newId());
+  const letters = surveys.flatMap((surveyId) => [1, 20].map((days) => {
+    const row = [surveyId, newId(), nowMs - days * dayMs, 1, 0, 1, 0, 0, -1, 'en', '', {}, [], []];
+    return { shard: shards.of(surveyId), days, responseId: String(row[1]), letter: { id: newId(), reason: 'for this test', rows: Buffer.from(JSON.stringify(row)), isKnown: true } };
+  }));
+  const [removed, dropped]: [string[], string[]] = [[], []];
+  let read = 0;
+  const buried = createDeadLetters({
+    stream: {
+      findDeadLetters: fakeDeadLetters((shard) => {
+        const found = letters.filter((each) => each.shard === shard).map(({ letter }) => letter);
+        read += found.length;
+        return found;
+      }),
+      removeDeadLetters: async (_, ids) => void dropped.push(...ids),
+    },
+    shards,
+  });
+  const deps: Partial<ResponseErasureDeps> = {
+    intake: { deleteResponse: async ({ responseId }) => removed.push(responseId) > 0 },
+    responses: { findMarkedForDeletion: async () => [], findAll: async () => [], wasDeleted: async () => false },
+    reading: { caughtUp: async () => undefined as never },
+    uploads: { removeOfResponses: async () => undefined as never }, uploadRows: { markUnverified: async () => undefined as never }, annotations: { removeOfResponses: async () => undefined as never },
+    audit: { record: async () => undefined as never },
+    rules: async () => surveys.map((surveyId) => ({ surveyId, days: 7 })),
+    deadLetters: buried, now: () => nowMs,
+  };
+  assert.equal(await createResponseErasure(deps as ResponseErasureDeps).eraseExpired(), surveys.length);
+  const old = letters.filter(({ days }) => days === 20);
+  assert.deepEqual(removed.sort(), old.map(({ responseId }) => responseId).sort());
+  assert.deepEqual(dropped.sort(), old.map(({ letter }) => letter.id).sort());
+  assert.equal(read, letters.length);
+});
+
+it('a response that is erased takes its saves along that could not be stored, and no others', async () => {
+  const shards = createShards(1);
+  const [surveyId, responseId, other] = [newId(), newResponseId(), newResponseId()];
+  const letters = [responseId, other].map((id, index) => ({ id: `${index}-1`, reason: 'for this test', isKnown: true, rows: Buffer.from(JSON.stringify([surveyId, id, nowMs, 2, 0, 1, 0, 0, -1, 'en', '', {}, [], ['private']])) }));
+  const did: string[] = [];
+  const buried = createDeadLetters({
+    stream: { findDeadLetters: fakeDeadLetters(() => letters), removeDeadLetters: async (_shard, ids) => void did.push(`dropped ${ids.join()}`) }, shards,
+  });
+  const nothing = async () => undefined as never;
+  const deps: Partial<ResponseErasureDeps> = {
+    intake: { deleteResponse: async () => did.push('removed') > 0 }, responses: { findMarkedForDeletion: async () => [], findAll: async () => [], wasDeleted: async () => false }, exports: { invalidate: async () => [], limitExpiry: nothing },
+    uploads: { removeOfResponses: nothing }, uploadRows: { markUnverified: nothing }, annotations: { removeOfResponses: nothing }, deadLetters: buried, now: () => nowMs,
+  };
+  assert.equal(await createResponseErasure(deps as ResponseErasureDeps).eraseOne({ surveyId, responseId }, { surveyId, responseId, submittedAtMs: nowMs, isComplete: false }), true);
+  assert.deepEqual(did, ['removed', 'dropped 0-1,0-1']);
+});
+
+describe('a response of which something could not be stored', () => {
+  const [surveyId, responseId] = [newId(), newResponseId()];
+  const stored = { surveyId, responseId, submittedAtMs: nowMs, isComplete: false };
+  const save = (version: number, isComplete: boolean) => JSON.stringify([surveyId, responseId, nowMs, version, 0, 1, isComplete ? 1 : 0, 0, -1, 'en', 'me', {}, [], ['private']]);
+
+  /** `world.fails`: what goes wrong, once. */
+  function setUp({ lines, rows = [] }: { lines: readonly string[]; rows?: readonly ResponseMarkedForDeletion[] }) {
+    const world = { letters: deadLettersOf(lines), rows: [...rows], removals: [] as boolean[], doubted: [] as string[], traces: 0, fails: '' };
+    const once = (what: string) => {
+      if (world.fails !== what) return;
+      world.fails = '';
+      throw unavailable('For this test', 2);
+    };
+    const buried = createDeadLetters({
+      stream: {
+        findDeadLetters: fakeDeadLetters(() => world.letters),
+        removeDeadLetters: async (_shard, ids) => {
+          once('drop');
+          world.letters = world.letters.filter(({ id }) => !ids.includes(id));
+        },
+      },
+      shards: createShards(1),
+    });
+    const nothing = async () => undefined as never;
+    const deps: Partial<ResponseErasureDeps> = {
+      intake: {
+        deleteResponse: async ({ isComplete }) => {
+          world.rows = [];
+          return world.removals.push(isComplete) > 0;
+        },
+      },
+      responses: { findMarkedForDeletion: async () => world.rows, findAll: async () => [], wasDeleted: async () => world.removals.length > 0 },
+      exports: {
+        invalidate: async () => {
+          if (world.removals.length > 0) once('conceal');
+          return [];
+        },
+        limitExpiry: nothing,
+      },
+      reading: { caughtUp: nothing }, uploads: { removeOfResponses: async () => (world.traces += 1) }, uploadRows: { markUnverified: async (ids) => void world.doubted.push(...ids) },
+      annotations: { removeOfResponses: nothing }, deadLetters: buried, now: () => nowMs,
+    };
+    return { world, ...createResponseErasure(deps as ResponseErasureDeps) };
+  }
+
+  it('is gone for good however its deletion breaks off, and is asked for again', async () => {
+    for (const fails of ['conceal', 'drop']) {
+      const { world, eraseOne } = setUp({ lines: [save(2, false)] });
+      world.fails = fails;
+      await assert.rejects(eraseOne({ surveyId, responseId }, stored), { code: 'SERVICE_UNAVAILABLE' });
+      assert.equal(await eraseOne({ surveyId, responseId }), fails === 'drop');
+      assert.deepEqual([world.letters, world.removals], [[], [false]], fails);
+    }
+  });
+
+  it('can be deleted though nothing of it could', async () => {
+    const { world, eraseOne } = setUp({ lines: [save(1, false), save(2, true)] });
+    assert.equal(await eraseOne({ surveyId, responseId }), true);
+    assert.deepEqual([world.letters, world.removals], [[], [true]]);
+    assert.equal(await eraseOne({ surveyId, responseId }), false);
+    const unread = setUp({ lines: [`["${surveyId}","${responseId}","not a time",1]`] });
+    assert.equal(await unread.eraseOne({ surveyId, responseId }), true);
+    assert.deepEqual([unread.world.letters, unread.world.removals, unread.world.traces], [[], [], 1]);
+  });
+
+  it('gives a seat back that it took with a completion which could not', async () => {
+    const one = setUp({ lines: [save(2, true)] });
+    assert.equal(await one.eraseOne({ surveyId, responseId }, stored), true);
+    const respondent = setUp({ lines: [save(2, true)], rows: [stored] });
+    await respondent.eraseRespondent(surveyId, 'me');
+    const both = setUp({ lines: [save(1, false), save(2, true)] });
+    await both.eraseRespondent(surveyId, 'me');
+    assert.deepEqual([one, respondent, both].map(({ world }) => [world.letters.length, world.removals]), [[0, [true]], [0, [true]], [0, [true]]]);
+  });
+
+  it('leaves uploads in doubt where nobody can read what it was', async () => {
+    const { world, eraseRespondent } = setUp({ lines: [`["${surveyId}","${responseId}","not a time",1,"me"]`] });
+    await eraseRespondent(surveyId, 'me');
+    assert.deepEqual([world.letters, world.doubted], [[], [responseId]]);
+  });
+});

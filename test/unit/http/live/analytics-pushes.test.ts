@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createAnalyticsPushes } from '../../../../src/http/live/analytics-pushes.ts';
+import type { LiveMessage, ClientStream } from '../../../../src/http/live/client-stream.ts';
+import { createLog } from '../../../../src/log.ts';
+import { eventually } from '../../../support/eventually.ts';
+
+/** A second in the service. */
+const everyMs = 60;
+
+interface Listener extends ClientStream {
+  frames: string[];
+  isCongested: boolean;
+  /** How many wait for room. */
+  waits(): number;
+  hasRoom(): void;
+}
+
+function createListener(): Listener {
+  let waiting: (() => void)[] = [];
+  const frames: string[] = [];
+  return {
+    frames, isCongested: false, isOver: false, waits: () => waiting.length,
+    write: (written: readonly LiveMessage[]) => void frames.push(...written.map(({ text }) => text)),
+    whenWritable: () => new Promise((resolve) => waiting.push(resolve)),
+    hasRoom() {
+      this.isCongested = false;
+      for (const go of waiting) go();
+      waiting = [];
+    },
+  };
+}
+
+function createPushes() {
+  const computed: number[] = [];
+  const watchers = new Set<() => void>();
+  const pushes = createAnalyticsPushes({
+    log: createLog('silent'), minIntervalMs: everyMs,
+    feed: { onStored: async (_surveyId, touched) => {
+      watchers.add(touched);
+      return () => watchers.delete(touched);
+    } },
+    compute: async () => {
+      computed.push(performance.now());
+      return { totalResponses: computed.length };
+    },
+  });
+  return { pushes, computed, watchers, touch: () => { for (const touched of watchers) touched(); } };
+}
+
+describe('analytics pushes', () => {
+  it('count once in a time and process however many listen and however often something changes', async () => {
+    const { pushes, computed, watchers, touch } = createPushes();
+    const listeners = Array.from({ length: 200 }, createListener);
+    const leave = listeners.map((listener) => pushes.subscribe('s', listener));
+    await eventually(() => assert.ok(listeners.every(({ frames }) => frames.length === 1)));
+    const changing = setInterval(touch, 5);
+    await eventually(() => assert.ok(computed.length >= 3));
+    clearInterval(changing);
+    for (const [index, at] of computed.entries()) if (index > 0) assert.ok(at - (computed[index - 1] ?? 0) > everyMs / 2, 'the time apart, but for what the machine made the one before wait');
+    await eventually(() => assert.ok(listeners.every(({ frames }) => frames.length >= 3)));
+    for (const go of leave) go();
+    await eventually(() => assert.equal(watchers.size, 0, 'nobody listens, nothing is followed'));
+  });
+
+  it('give a reader without room only the newest once it has room', async () => {
+    const { pushes, touch } = createPushes();
+    const [slow, quick] = [createListener(), createListener()];
+    const leave = [slow, quick].map((listener) => pushes.subscribe('s', listener));
+    await eventually(() => assert.equal(slow.frames.length, 1));
+    slow.isCongested = true;
+    for (const count of [2, 3]) {
+      touch();
+      await eventually(() => assert.equal(quick.frames.length, count));
+    }
+    assert.equal(slow.waits(), 1, 'once, however many frames come meanwhile');
+    slow.hasRoom();
+    await eventually(() => assert.deepEqual(slow.frames, [quick.frames[0], quick.frames[2]]));
+    for (const go of leave) go();
+  });
+});

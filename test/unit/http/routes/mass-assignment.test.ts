@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Route } from '../../../../src/http/routing/route.ts';
+import { readSubmissionRequest } from '../../../../src/http/submit/submit-route.ts';
+import { everyRoute } from '../../../support/every-route.ts';
+
+/** What a caller must not be able to set by writing it into a body, and where one of these names is meant. */
+const foreign = ['id', 'ownerId', 'role', 'userId', 'isAdmin', 'isDisabled', 'passwordHash', 'createdAt', 'updatedAt', 'publishedAt', 'version', 'revision', 'responseCount', 'accessToken', 'secret', 'key', 'surveyId', 'status', '__proto__', 'constructor'];
+const meant: Readonly<Record<string, readonly string[]>> = {
+  'POST /users': ['role'],
+  'PUT /users/{id}': ['role', 'isDisabled'],
+  'POST /api-keys': ['role'],
+  'PUT /surveys/{id}/members/{userId}': ['role'],
+  'PUT /surveys/{id}/owner': ['userId'],
+  'POST /surveys': ['status'],
+  'PUT /surveys/{id}': ['status'],
+  'POST /surveys/{id}/publish': ['status'],
+  'POST /webhooks': ['surveyId'],
+  'PUT /webhooks/{id}': ['surveyId'],
+  'POST /webhooks/{id}/replay': ['status'],
+};
+
+const { api } = await everyRoute();
+const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
+const writing = api.filter(({ method }) => method === 'POST' || method === 'PUT');
+
+/** The names that the body's schema refuses as unknown. */
+function refusedNames({ body }: Route): string[] {
+  const given = JSON.parse(`{${foreign.map((name) => `${JSON.stringify(name)}:"x"`).join(',')}}`);
+  const result = body?.safeParse(given);
+  assert.ok(result && !result.success, 'a body of nothing but foreign fields is refused');
+  return result.error.issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys : []));
+}
+
+describe('a body', () => {
+  it('comes by POST and PUT only', () => {
+    assert.deepEqual(api.filter(({ method, body }) => body && method !== 'POST' && method !== 'PUT').map(nameOf), []);
+    assert.deepEqual([...new Set(api.map(({ method }) => method))].sort(), ['DELETE', 'GET', 'POST', 'PUT']);
+    assert.deepEqual(Object.keys(meant).filter((name) => !writing.some((route) => nameOf(route) === name)), []);
+  });
+
+  for (const route of writing.filter(({ body }) => body !== undefined))
+    it(`of ${nameOf(route)} is refused with fields that are not the caller's to set`, () => {
+      const allowed = meant[nameOf(route)] ?? [];
+      assert.deepEqual(foreign.filter((name) => !refusedNames(route).includes(name)).sort(), [...allowed].sort());
+    });
+
+  it('of a submission is refused with them by the reader of its own too', () => {
+    const bytes = Buffer.from(JSON.stringify({ answers: [], ...Object.fromEntries(foreign.filter((name) => name !== '__proto__').map((name) => [name, 'x'])) }));
+    const { issues: findings } = readSubmissionRequest({ surveyId: 'x', contentType: 'application/json', contentEncoding: undefined, idempotencyKey: undefined, surveyToken: undefined, address: 'x', bytes });
+    assert.deepEqual(findings.map(({ path }) => path).sort(), foreign.filter((name) => name !== '__proto__').sort());
+  });
+
+  it('without a schema is refused as a whole, or is no JSON', () => {
+    assert.deepEqual(writing.filter(({ body, bodyKind }) => body === undefined && bodyKind !== undefined && bodyKind !== 'json').map(nameOf), ['POST /uploads/surveys/{surveyId}/questions/{questionId}']);
+  });
+});

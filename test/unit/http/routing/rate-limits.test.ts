@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Redis } from 'ioredis';
+import { createRateLimits } from '../../../../src/http/routing/rate-limits.ts';
+import { createLog } from '../../../../src/log.ts';
+
+describe('limits while Redis cannot be asked', () => {
+  // It is never connected.
+  const redis = new Redis({ lazyConnect: true });
+  const allowed = async (scope: 'auth' | 'api', key: string, calls: number) => {
+    const limits = createRateLimits({ redis, auth: 6, api: 3, processCount: 2, log: createLog('silent') });
+    const standings = [];
+    for (let n = 0; n < calls; n += 1) standings.push(await limits.consume(scope, key));
+    return standings.map(({ isAllowed, retryAfterSeconds }) => isAllowed && retryAfterSeconds === 0 ? 'passes' : isAllowed ? 'counted' : 'refused');
+  };
+
+  it('let each process take its share of sign-ins, and no more', async () => {
+    assert.deepEqual(await allowed('auth', 'an address', 5), ['counted', 'counted', 'counted', 'refused', 'refused']);
+  });
+
+  it('let other calls pass', async () => {
+    assert.deepEqual(await allowed('api', 'a user', 5), Array.from({ length: 5 }, () => 'passes'));
+  });
+});

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createLoadThrottle, createLoadDetector } from '../../../../src/pipelines/exports/load-detector.ts';
+
+describe('the pace of exports', () => {
+  const watch = (intake: string[][], processors: { user?: number; nice?: number; idle?: number }[]) => {
+    let [turn, sum] = [-1, { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 }];
+    const isRush = createLoadDetector({
+      newest: async () => intake[turn] ?? [],
+      cpus: () => {
+        const { user = 0, nice = 0, idle = 0 } = processors[turn] ?? {};
+        sum = { ...sum, user: sum.user + user, nice: sum.nice + nice, idle: sum.idle + idle };
+        return [{ model: '', speed: 0, times: sum }];
+      },
+    });
+    return async (): Promise<boolean> => {
+      turn += 1;
+      return isRush();
+    };
+  };
+
+  it('is that of a rush while responses come in and the processors are busy with others', async () => {
+    const look = watch([['1-0', '1-0'], ['1-0', '2-0'], ['1-0', '2-0'], ['3-0', '2-0'], ['4-0', '2-0']], [{ user: 90, idle: 10 }, { user: 90, idle: 10 }, { user: 90, idle: 10 }, { user: 10, nice: 80, idle: 10 }, { user: 80, nice: 20 }]);
+    const seen: boolean[] = [];
+    for (let turn = 0; turn < 5; turn += 1) seen.push(await look());
+    // At first nothing can be said; then a rush; then nobody answers; then only work below normal priority is heavy; then a rush again.
+    assert.deepEqual(seen, [false, true, false, false, true]);
+  });
+
+  it('rests eight times as long as it worked in a rush, and not at all otherwise', async () => {
+    let nowMs = 0;
+    const rests: number[] = [];
+    const pace = createLoadThrottle({
+      now: () => nowMs,
+      wait: async (ms) => {
+        rests.push(ms);
+        nowMs += ms;
+      },
+    });
+    const work = async (ms: number) => {
+      nowMs += ms;
+      await pace.waitIfThrottled();
+    };
+    await work(500);
+    assert.deepEqual(rests, []);
+    pace.setUnderLoad(true);
+    await work(30);
+    await work(30);
+    assert.deepEqual(rests, [480]);
+    await work(100);
+    pace.setUnderLoad(true);
+    await work(10_000);
+    assert.deepEqual(rests, [480, 800, 4000]);
+    pace.setUnderLoad(false);
+    await work(1000);
+    assert.deepEqual(rests, [480, 800, 4000]);
+  });
+});

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parquetMetadata } from 'hyparquet';
+import type { FileColumn } from '../../../../src/pipelines/exports/columns.ts';
+import { writeParquet } from '../../../../src/pipelines/exports/parquet.ts';
+import type { FileContent } from '../../../../src/pipelines/exports/writer.ts';
+import type { ResponseRecord } from '../../../../src/stores/clickhouse/responses.ts';
+
+async function rowsOfGroups(rows: number, text: string): Promise<number[]> {
+  const columns = [{ heading: 'story', type: 'text', read: () => text }] as unknown as FileColumn[];
+  const batches = (async function* () {
+    for (let left = rows; left > 0; left -= 700) yield Array.from({ length: Math.min(700, left) }, () => ({}) as ResponseRecord);
+  })();
+  const pieces: Uint8Array[] = [];
+  await writeParquet({ layout: { columns }, batches } as unknown as FileContent, { write: async (bytes) => void pieces.push(bytes) });
+  const file = Uint8Array.from(Buffer.concat(pieces));
+  return parquetMetadata(file.buffer).row_groups.map(({ num_rows }) => Number(num_rows));
+}
+
+describe('the row groups of a PARQUET file', () => {
+  it('hold ten thousand rows, and fewer where these are long: a group is held in memory', async () => {
+    assert.deepEqual(await rowsOfGroups(10_500, 'short'), [10_000, 500]);
+    assert.deepEqual(await rowsOfGroups(400, 'x'.repeat(100_000)), [160, 160, 80]);
+  });
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { runExport, type RunExportDeps } from '../../../../src/pipelines/exports/run.ts';
+import { createExportFiles } from '../../../../src/stores/export-files.ts';
+import type { ExportRecord, ExportStatus, FinishedExport } from '../../../../src/stores/postgres/exports.ts';
+import { blankSurvey } from '../../../support/questions.ts';
+
+const survey = blankSurvey();
+const exportId = '01900000-0000-7000-8000-000000000001';
+
+const dataDir = mkdtempSync(join(tmpdir(), 'export-run-'));
+after(() => rmSync(dataDir, { recursive: true }));
+
+/** One export's row in memory and its file on disk; `whileReading` happens when a run has begun and not yet ended, and gives what it reads. */
+function setUp(whileReading: () => Promise<string> | string) {
+  const row: { status: ExportStatus; file?: FinishedExport } = { status: 'PENDING' };
+  const isOpen = () => row.status === 'PENDING' || row.status === 'PROCESSING';
+  const record = () => ({ id: exportId, surveyId: survey.id, format: 'CSV', options: { filters: [], labels: 'text' }, surveyVersion: 1, createdAt: new Date(0), status: row.status }) as unknown as ExportRecord;
+  const files = createExportFiles(mkdtempSync(join(dataDir, 'files-')));
+  const deps: RunExportDeps = {
+    exports: {
+      start: async () => (isOpen() ? ((row.status = 'PROCESSING'), record()) : undefined),
+      find: async () => record(), saveProgress: async () => isOpen(), fail: async () => true, findDefinition: async () => ({ ...survey, questions: [...survey.questions] }),
+      complete: async (_id: string, file: FinishedExport) => {
+        const wasOpen = isOpen();
+        if (wasOpen) Object.assign(row, { status: 'COMPLETED', file });
+        return wasOpen;
+      },
+    },
+    surveys: { load: async () => survey },
+    rows: {
+      batches: async function* () {},
+      csvLines: async function* () {
+        yield { pieces: [Buffer.from(await whileReading())], rows: 1 };
+      },
+    } as unknown as RunExportDeps['rows'],
+    totals: { countSurvey: async () => ({ total: 0 }) } as unknown as RunExportDeps['totals'],
+    ai: { lastTopic: async () => undefined, themes: async () => [] } as unknown as RunExportDeps['ai'],
+    annotations: { findByEditions: async () => new Map() } as unknown as RunExportDeps['annotations'],
+    files, now: () => 0, waitIfThrottled: async () => undefined, onProgress: () => undefined,
+  };
+  const lying = () => readdirSync(dirname(files.path(exportId)));
+  /** That the row is of the very file that lies there, and nothing lies beside it. */
+  const assertKept = () => {
+    assert.deepEqual([row.status, lying()], ['COMPLETED', [exportId]]);
+    const bytes = readFileSync(files.path(exportId));
+    assert.deepEqual([row.file?.fileSize, row.file?.sha256], [bytes.length, createHash('sha256').update(bytes).digest('hex')]);
+  };
+  return { deps, row, lying, assertKept };
+}
+
+describe('a run of an export', () => {
+  it('leaves the file alone that another run of the same export has finished, though it read something else', async () => {
+    let other: Promise<string> | undefined;
+    const { deps, assertKept } = setUp(async () => {
+      if (other) return 'what the second run read';
+      await (other = runExport(deps, exportId));
+      return 'what the first run read, which ends last';
+    });
+    const outcomes = [await runExport(deps, exportId), await other];
+    assert.deepEqual(outcomes, ['cancelled', 'completed']);
+    assertKept();
+  });
+
+  it('takes the file that a run left which died before it said so', async () => {
+    let reads = 0;
+    const { deps, assertKept } = setUp(() => 'x'.repeat((reads += 1)));
+    const { complete } = deps.exports;
+    deps.exports.complete = async () => Promise.reject(new Error('no connection'));
+    await assert.rejects(runExport(deps, exportId), /no connection/);
+    deps.exports.complete = complete;
+    assert.equal(await runExport(deps, exportId), 'completed');
+    assertKept();
+  });
+
+  it('removes its file where nobody wants it any more', async () => {
+    const { deps, row, lying } = setUp(() => ((row.status = 'EXPIRED'), ''));
+    assert.equal(await runExport(deps, exportId), 'cancelled');
+    assert.deepEqual(lying(), []);
+  });
+});

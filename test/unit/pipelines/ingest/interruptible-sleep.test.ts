@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, it } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { createInterruptibleSleep } from '../../../../src/pipelines/ingest/interruptible-sleep.ts';
+
+/** Says how many of 500 pauses are still held when they are over. On a thread, whose memory is looked through at once: that of all tests takes long. */
+const counting = new URL(`data:text/javascript,${encodeURIComponent(`
+  import { setFlagsFromString } from 'node:v8';
+  import { runInNewContext } from 'node:vm';
+  import { parentPort } from 'node:worker_threads';
+  import { createInterruptibleSleep } from ${JSON.stringify(new URL('../../../../src/pipelines/ingest/interruptible-sleep.js', import.meta.url).href)};
+  setFlagsFromString('--expose-gc');
+  const { sleep: pause } = createInterruptibleSleep();
+  const pauses = await (async () => {
+    const all = Array.from({ length: 500 }, () => pause(0));
+    await Promise.all(all);
+    return all.map((one) => new WeakRef(one));
+  })();
+  await pause(1);
+  runInNewContext('gc')();
+  parentPort.postMessage(pauses.filter((one) => one.deref()).length);`)}`);
+
+describe('pauses', () => {
+  it('leave nothing behind when they are over', async () => {
+    const [held] = await once(new Worker(counting), 'message');
+    assert.ok(held < 100, `${held} promises of 500 pauses are still held`);
+  });
+
+  it('end together, and at once from then on', async () => {
+    const { sleep: pause, wakeAll: end } = createInterruptibleSleep();
+    const long = [pause(60_000), pause(120_000)];
+    const startedAt = performance.now();
+    end();
+    await Promise.all([...long, pause(60_000)]);
+    assert.ok(performance.now() - startedAt < 10_000);
+  });
+});

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createRetention, retentionMs } from '../../../../src/pipelines/ingest/retention.ts';
+
+const shard = { index: 0, prefix: 'p', stream: 's' };
+const startMs = 1_800_000_000_000;
+
+/** A stream of batches of so many bytes, one a second, and an intake that wants some of them back. */
+function stored(batches: number, bytes: number) {
+  const trimmed: string[] = [];
+  let surplus = 0;
+  const room = { surplusBytes: () => surplus, freed: (freed: number) => void (surplus -= freed) };
+  const retention = createRetention({ stream: { trim: async (_, from) => void trimmed.push(from) }, shard, memory: room });
+  for (let second = 0; second < batches; second += 1) retention.add([{ id: `${startMs + second * 1000}-0`, rows: Buffer.alloc(bytes - 200) }]);
+  return { retention, trimmed, want: (wanted: number) => void (surplus = wanted), surplus: () => surplus };
+}
+
+describe('what is stored already', () => {
+  it('is kept for ten minutes while there is room', async () => {
+    const { retention, trimmed } = stored(10, 1000);
+    await retention.trim(startMs + 5000);
+    assert.deepEqual(trimmed, [`${startMs + 5000 - retentionMs}-0`]);
+    await retention.trim(startMs + 6000);
+    assert.equal(trimmed.length, 1, 'time alone trims every few seconds');
+  });
+
+  it('gives back as much as is asked for, the oldest first, at once', async () => {
+    const { retention, trimmed, want, surplus } = stored(10, 1000);
+    want(2500);
+    await retention.trim(startMs + 10_000);
+    assert.deepEqual([trimmed, surplus()], [[`${startMs + 3000}-0`], -500]);
+    await retention.trim(startMs + 10_100);
+    assert.equal(trimmed.length, 1, 'what was given back is not asked for again');
+  });
+
+  it('gives back everything where that is not enough, also what another process stored', async () => {
+    const { retention, trimmed, want } = stored(3, 1000);
+    want(1_000_000);
+    await retention.trim(startMs);
+    assert.equal(trimmed.length, 1);
+    assert.ok(Number(trimmed[0]?.split('-')[0]) > startMs + 365 * 86_400_000);
+  });
+});

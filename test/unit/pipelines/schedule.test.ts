@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import { createLog } from '../../../src/log.ts';
+import { startSchedule } from '../../../src/pipelines/schedule.ts';
+
+const log = createLog('silent');
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('the schedule', () => {
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'setInterval'] }));
+  afterEach(() => mock.timers.reset());
+
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 500) {
+      mock.timers.tick(500);
+      await turn();
+    }
+  };
+
+  it('begins with every task soon after the start, one after the other, however long its rest is', async () => {
+    const runs: string[] = [];
+    const task = (name: string, everyMs: number) => ({ name, everyMs, run: async () => void runs.push(name) });
+    const schedule = startSchedule([task('hourly', 3_600_000), task('daily', 86_400_000), task('each second', 1000)], log);
+    await pass(20_000);
+    assert.deepEqual(runs.filter((name) => name !== 'each second'), ['hourly', 'daily']);
+    assert.ok(runs.filter((name) => name === 'each second').length >= 19);
+    await pass(3_600_000);
+    assert.deepEqual(runs.filter((name) => name !== 'each second'), ['hourly', 'daily', 'hourly']);
+    await schedule.stop();
+  });
+
+  it('never runs a task twice at once, survives its failures, and waits for it at the end', async () => {
+    const [finish, fail]: [(() => void)[], ((error: Error) => void)[]] = [[], []];
+    const schedule = startSchedule([{ name: 'long', everyMs: 1000, run: () => new Promise<void>((resolve, reject) => (finish.push(resolve), fail.push(reject))) }], log);
+    await pass(10_000);
+    assert.equal(finish.length, 1);
+    fail[0]?.(new Error('broken'));
+    await pass(1500);
+    assert.equal(finish.length, 2);
+    let isStopped = false;
+    const stopped = schedule.stop().then(() => (isStopped = true));
+    await turn();
+    assert.equal(isStopped, false);
+    finish[1]?.();
+    await stopped;
+    await pass(5000);
+    assert.equal(finish.length, 2);
+  });
+});

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { createLog } from '../../../../src/log.ts';
+import { createServerHealth, ServerUnresponsive } from '../../../../src/stores/clickhouse/server-health.ts';
+
+const patience = { pingAfterMs: 5, unresponsiveAfterMs: 50, log: createLog('silent') };
+
+/** Keeps everything of this process waiting, and no processor busy. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+test('a server is not silent that answered while this process stood still', async () => {
+  const server = createServer((socket) => void socket.on('error', () => {}).end('here'));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  let isAsked = (): void => {};
+  const asked = new Promise<void>((resolve) => (isAsked = resolve));
+  let hasStood = false;
+  const ask = async (): Promise<void> => {
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    const answered = once(socket, 'data');
+    if (!hasStood) {
+      hasStood = true;
+      setImmediate(() => standStill(150));
+      void answered.then(() => isAsked());
+    }
+    await answered;
+    socket.destroy();
+  };
+  const pulse = createServerHealth({ ...patience, ping: ask });
+  assert.equal(await pulse.runWhileResponsive(() => asked.then(() => 'done')), 'done');
+  pulse.stop();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+test('a server that answers nothing is silent even though this process stood still', async () => {
+  let asked = 0;
+  const pulse = createServerHealth({
+    ...patience,
+    ping: () => {
+      asked += 1;
+      if (asked === 1) setImmediate(() => standStill(150));
+      return new Promise(() => {});
+    },
+  });
+  await assert.rejects(pulse.runWhileResponsive(() => new Promise(() => {})), ServerUnresponsive);
+  // More often only where the machine held this process up once more.
+  assert.ok(asked >= 2, `${asked}`);
+  pulse.stop();
+});

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Problem } from '../../../../src/errors.ts';
+import { createLog } from '../../../../src/log.ts';
+import { createStoreConnection, waitForStores, NoAnswerError, startWhenReady, type Attempt, type StoreConnectionOptions } from '../../../../src/stores/connections/store-connection.ts';
+
+class Away extends Error {}
+
+const log = createLog('silent');
+const isAbsence = (error: unknown) => error instanceof Away || error instanceof NoAnswerError;
+const never = () => new Promise<void>(() => undefined);
+
+function contactOf(meet: StoreConnectionOptions['connect'], options: Partial<StoreConnectionOptions> = {}) {
+  const wordsFor = (error: unknown) => (error as Error).message;
+  const words = { name: 'Store', place: 'STORE_URL 127.0.0.1:1', publicName: 'The store', describeError: wordsFor };
+  const times = { attemptMs: 20, retryMs: 1, refusedRetryMs: 1 };
+  return createStoreConnection({ ...words, ...times, connect: meet, isUnreachable: isAbsence, log, ...options });
+}
+
+/** Attempts that end as they are told, one after the other; the last outcome stays. */
+const attempts = (...outcomes: (Error | 'reached')[]) => {
+  let made = 0;
+  return async () => {
+    const outcome = outcomes[Math.min(made, outcomes.length - 1)];
+    made += 1;
+    if (outcome instanceof Error) throw outcome;
+  };
+};
+
+const isRefusal = (error: unknown) =>
+  error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds !== undefined;
+
+describe('the first contact with a store', () => {
+  it('is tried again until it comes about; until then what needs the store is refused', async () => {
+    const contact = contactOf(attempts(new Away('connect ECONNREFUSED'), new Away('connect ECONNREFUSED'), 'reached'));
+    assert.throws(() => contact.assertReady(), isRefusal);
+    assert.deepEqual([contact.state, contact.isReady], ['waiting', false]);
+    await contact.ready;
+    assert.deepEqual([contact.state, contact.isReady], ['reached', true]);
+    contact.assertReady();
+  });
+
+  it('bounds every attempt and closes what was opened for it, however it ended', async () => {
+    const signals: AbortSignal[] = [];
+    const contact = contactOf(({ signal }: Attempt) => {
+      signals.push(signal);
+      return signals.length < 3 ? never() : Promise.resolve();
+    });
+    await contact.ready;
+    assert.deepEqual(signals.map(({ aborted }) => aborted), [true, true, true]);
+    assert.match(contact.describeProblem(), /STORE_URL 127\.0\.0\.1:1: no answer within 20 ms/);
+  });
+
+  it('gives a server that has answered as much time as its schema takes', async () => {
+    let end: () => void = () => undefined;
+    const contact = contactOf(({ serverAnswered: answered }) => {
+      answered();
+      return new Promise<void>((resolve) => (end = resolve));
+    });
+    // Longer than an attempt may wait for an answer.
+    const longer = new Promise((_, reject) => setTimeout(() => reject(new Away()), 60));
+    await assert.rejects(Promise.race([contact.ready, longer]), Away);
+    assert.deepEqual([contact.isMigrating, contact.isReady], [true, false]);
+    assert.match(contact.describeProblem(), /^Store is being brought up to date/);
+    end();
+    await contact.ready;
+    assert.equal(contact.isMigrating, false);
+  });
+
+  it('tells of a refusal, and is tried again all the same', async () => {
+    const contact = contactOf(attempts(new Away('away'), new Error('wrong password'), 'reached'));
+    assert.equal(((await contact.refused) as Error).message, 'wrong password');
+    await contact.ready;
+  });
+
+  it('ends with its stop, in the middle of an attempt and between two', async () => {
+    let tries = 0;
+    const hanging = contactOf(never, { attemptMs: 60_000 });
+    const pausing = contactOf(async () => {
+      tries += 1;
+      throw new Away();
+    }, { retryMs: 60_000 });
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const contact of [hanging, pausing]) contact.stop();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    assert.equal(tries, 1);
+    assert.deepEqual([hanging.isReady, pausing.isReady], [false, false]);
+  });
+});
+
+describe('the first answers', () => {
+  const patience = { answerMs: 30, prepareMs: 60_000 };
+
+  it('are waited for until all stores are reached', async () => {
+    const contacts = [contactOf(attempts('reached')), contactOf(attempts(new Away(), 'reached'))];
+    await waitForStores(contacts, { answerMs: 60_000 });
+    assert.ok(contacts.every(({ isReady: isReached }) => isReached));
+  });
+
+  it('are not waited for longer than patience lasts, which a schema that is brought up to date prolongs', async () => {
+    const away = contactOf(attempts(new Away()));
+    await waitForStores([away], patience);
+    let end: () => void = () => undefined;
+    const preparing = contactOf(({ serverAnswered: answered }) => {
+      answered();
+      return new Promise<void>((resolve) => (end = resolve));
+    });
+    setTimeout(() => end(), 120);
+    await waitForStores([preparing], patience);
+    assert.ok(preparing.isReady);
+    away.stop();
+  });
+
+  it('are a refusal as soon as one store refuses', async () => {
+    const contacts = [contactOf(never), contactOf(attempts(new Error('too old')))];
+    await assert.rejects(waitForStores(contacts, { answerMs: 60_000 }), /too old/);
+    for (const contact of contacts) contact.stop();
+  });
+});
+
+describe('what waits for stores', () => {
+  it('starts once when all are reached, and stops', async () => {
+    const told: string[] = [];
+    let reach: () => void = () => undefined;
+    const late = { ready: new Promise<void>((resolve) => (reach = resolve)) };
+    const stop = startWhenReady([late, { ready: Promise.resolve() }], () => {
+      told.push('started');
+      return async () => void told.push('stopped');
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(told, []);
+    reach();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(told, ['started']);
+    await stop();
+    assert.deepEqual(told, ['started', 'stopped']);
+  });
+
+  it('never starts when it was stopped before, and its stop waits for nothing', async () => {
+    let reach: () => void = () => undefined;
+    const stop = startWhenReady([{ ready: new Promise<void>((resolve) => (reach = resolve)) }], () => assert.fail('it started'));
+    await stop();
+    reach();
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+});

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { toEngineError } from '../../../../src/stores/embedded/engine/exception.ts';
+import { formatKind, headerLength } from '../../../../src/stores/embedded/engine/formats.ts';
+import { createQueryQueue, queueOf } from '../../../../src/stores/embedded/engine/query-queues.ts';
+import { readMultipart } from '../../../../src/stores/embedded/engine/http/multipart.ts';
+
+test('a lane admits no more at once than it has places, in the order of arrival', async () => {
+  const lane = createQueryQueue(2);
+  const order: number[] = [];
+  let running = 0;
+  let most = 0;
+  await Promise.all(
+    [1, 2, 3, 4, 5].map((n) =>
+      lane.run(async () => {
+        order.push(n);
+        most = Math.max(most, ++running);
+        await new Promise(setImmediate);
+        running--;
+      }, new AbortController().signal),
+    ),
+  );
+  assert.equal(most, 2);
+  assert.deepEqual(order, [1, 2, 3, 4, 5]);
+});
+
+test('who leaves the queue of a lane takes no place, and a failed work gives its place back', async () => {
+  const lane = createQueryQueue(1);
+  const stay = new AbortController().signal;
+  const leaving = new AbortController();
+  let release = () => {};
+  const first = lane.run(() => new Promise<void>((resolve) => (release = resolve)), stay);
+  const second = lane.run(async () => assert.fail('it left'), leaving.signal);
+  const third = lane.run(() => Promise.reject(new Error('failed work')), stay);
+  const fourth = lane.run(async () => 'served', stay);
+  leaving.abort();
+  await assert.rejects(second, /went away/);
+  release();
+  await first;
+  await assert.rejects(third, /failed work/);
+  assert.equal(await fourth, 'served');
+});
+
+test('reading statements and changing ones go different ways', () => {
+  const lane = (sql: string) => queueOf(sql.split(' ')[0] ?? '', sql);
+  for (const sql of ['SELECT 1', 'SHOW TABLES', 'WITH 1 AS insert_count SELECT 1']) assert.equal(lane(sql), 'read', sql);
+  for (const sql of ['ALTER TABLE t DELETE WHERE 1', 'DELETE FROM t', 'OPTIMIZE TABLE t', 'CREATE TABLE t', 'INSERT INTO t SELECT 1', 'WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x']) {
+    assert.equal(lane(sql), 'change', sql);
+  }
+});
+
+test('the header of a piece is measured over quoted line ends, and over two lines where types follow', () => {
+  const length = (text: string, rows: number, syntax: 'csv' | 'lines') => headerLength(Buffer.from(text), rows, syntax);
+  assert.equal(length('"a\nb","c ""d"""\n1,2\n', 1, 'csv'), 16);
+  assert.equal(length('a\tb\nUInt8\tString\n1\tx\n', 2, 'lines'), 17);
+  assert.equal(length('"only"\n', 1, 'csv'), 7);
+});
+
+test('formats with a foot are never sent in pieces', () => {
+  assert.deepEqual(formatKind('parquet'), { kind: 'file' });
+  assert.deepEqual(formatKind('JSON'), { kind: 'whole' });
+  assert.deepEqual(formatKind('SomethingNew'), { kind: 'whole' });
+  assert.deepEqual(formatKind('JSONEachRow'), { kind: 'rows' });
+  assert.deepEqual(formatKind('CSVWithNames'), { kind: 'header', rows: 1, syntax: 'csv' });
+});
+
+test('an error keeps one number in front and gets its name at the end', async () => {
+  const engine = { selectValue: async () => 'CANNOT_PARSE_INPUT_ASSERTION_FAILED' };
+  const doubled = await toEngineError(new Error('Code: 27. DB::Exception: Code: 27. DB::Exception: Cannot parse input'), engine);
+  assert.equal(doubled.message, 'Code: 27. DB::Exception: Cannot parse input (CANNOT_PARSE_INPUT_ASSERTION_FAILED)');
+  assert.equal(doubled.code, 27);
+  const named = await toEngineError(new Error('Code: 60. DB::Exception: No table. (UNKNOWN_TABLE)'), engine);
+  assert.equal(named.message, 'Code: 60. DB::Exception: No table. (UNKNOWN_TABLE)');
+  assert.equal((await toEngineError(new Error('odd'), { selectValue: async () => Promise.reject(new Error()) })).message, 'Code: 1002. DB::Exception: odd (UNKNOWN_EXCEPTION)');
+});
+
+test('the fields of a form are read with their line ends and their umlauts', () => {
+  const body = '--b\r\nContent-Disposition: form-data; name="query"\r\n\r\nSELECT {x:String}\r\n--b\r\nContent-Disposition: form-data; name="param_x"\r\n\r\nä\r\nb\r\n--b--\r\n';
+  assert.deepEqual([...(readMultipart('multipart/form-data; boundary=b', Buffer.from(body)) ?? [])], [['query', 'SELECT {x:String}'], ['param_x', 'ä\r\nb']]);
+  assert.equal(readMultipart('text/plain', Buffer.from(body)), undefined);
+});

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { newId } from '../../../src/platform/ids.ts';
+import { createLog } from '../../../src/log.ts';
+import type { Delivery } from '../../../src/stores/postgres/webhook-deliveries.ts';
+import type { Webhook } from '../../../src/stores/postgres/webhooks.ts';
+import { createDeliverer, type DeliverDeps } from '../../../src/webhooks/deliver.ts';
+import { makeSecret } from '../../../src/webhooks/sign.ts';
+import { eventually } from '../../support/eventually.ts';
+
+const at = new Date(Date.UTC(2026, 0, 1));
+const webhook = {
+  id: newId(), ownerId: newId(), scopeRole: 'ADMIN', surveyId: null, url: 'http://127.0.0.1/', events: ['survey.published'], description: null, isActive: true, isBatch: false, maxPerSecond: null,
+  maxAgeSeconds: 1000, secretSealed: Buffer.alloc(0), oldSecrets: [], failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null, createdAt: at, updatedAt: at,
+} as unknown as Webhook;
+const deliveryOf = (): Delivery => ({
+  id: newId(), webhookId: webhook.id, event: 'survey.published', occurredAt: at, data: {}, status: 'PENDING', attempts: [], tries: 0, nextAttemptAt: at, pendingSince: at, batchId: null, createdAt: at,
+});
+
+/** A deliverer over rows in memory, with a hundred deliveries due at first. */
+function setUp(fakes: { open?: DeliverDeps['secrets']['open']; due?: (held: readonly string[]) => Promise<Delivery[]>; settle?: () => Promise<void>; webhook?: Partial<Webhook> } = {}) {
+  const rows = Array.from({ length: fakes.webhook?.isBatch ? 300 : 100 }, deliveryOf);
+  const settled = new Set<string>();
+  const did: string[] = [];
+  /** As the row was told of them. */
+  const turns: (Date | null)[] = [];
+  const secret = makeSecret();
+  const deps: DeliverDeps = {
+    webhooks: {
+      lease: async () => (did.push('lease'), { ...webhook, ...fakes.webhook }), renewLease: async ({ nextSendAt: nextTurnAt }) => (did.push('extend'), turns.push(nextTurnAt), true), release: async () => void did.push('release'), markFailing: async () => undefined, pause: async () => undefined, disable: async () => undefined,
+    },
+    deliveries: {
+      findDue: async (_id, { excludedIds: held, limit: most }) => fakes.due?.(held) ?? rows.filter(({ id }) => !settled.has(id) && !held.includes(id)).slice(0, most),
+      findPendingOfBatch: async () => [], bindBatch: async () => undefined,
+      saveResults: async (settlements) => {
+        await fakes.settle?.();
+        for (const { id } of settlements) settled.add(id);
+        did.push('settle');
+      },
+    },
+    send: async () => {
+      did.push('send');
+      return { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
+    },
+    secrets: { open: fakes.open ?? (() => secret) }, scheduleSeconds: [1], metrics: { webhookAttempted: () => undefined }, log: createLog('silent'), now: Date.now, random: Math.random, newId,
+  };
+  return { deliverer: createDeliverer(deps), deps, rows, settled, did, turns, count: (what: string) => did.filter((one) => one === what).length };
+}
+
+describe('delivering to an endpoint', () => {
+  it('sends each delivery once and writes each outcome', async () => {
+    const { deliverer, rows, settled, count } = setUp();
+    assert.equal(await deliverer.drain(webhook.id), 'idle');
+    assert.equal(count('send'), rows.length);
+    assert.equal(settled.size, rows.length);
+  });
+
+  it('waits for a new secret where SECRETS_KEY was changed, and needs none of those that were replaced', async () => {
+    const [former, present] = [Buffer.from('former'), Buffer.from('present')];
+    const open = (sealed: Uint8Array) => {
+      if (Buffer.from(sealed).equals(former)) throw new Error('Unsupported state or unable to authenticate data');
+      return makeSecret();
+    };
+    const lost = setUp({ open, webhook: { secretSealed: former } });
+    await assert.rejects(lost.deliverer.drain(webhook.id), /another SECRETS_KEY: rotate it/);
+    assert.deepEqual([lost.settled.size, lost.count('release')], [0, 1]);
+    const rotated = setUp({ open, webhook: { secretSealed: present, oldSecrets: [{ sealed: former, until: new Date(Date.now() + 60_000) }] } });
+    await rotated.deliverer.drain(webhook.id);
+    assert.equal(rotated.settled.size, rotated.rows.length);
+  });
+
+  it('sends no more than a few while their outcomes cannot be written: a crash would send all of them once more', async () => {
+    let answer: () => void = () => undefined;
+    const stuck = new Promise<void>((resolve) => (answer = resolve));
+    const { deliverer, rows, count } = setUp({ settle: () => stuck });
+    const draining = deliverer.drain(webhook.id);
+    await eventually(() => assert.ok(count('send') >= 10));
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    assert.ok(count('send') <= 15, `${count('send')} were sent`);
+    answer();
+    await draining;
+    assert.equal(count('send'), rows.length);
+  });
+
+  it('gives the endpoint back only when all that it sent is written down, also when the rows cannot be read any more', async () => {
+    let reads = 0;
+    const rows = Array.from({ length: 8 }, deliveryOf);
+    const due = async () => {
+      reads += 1;
+      if (reads > 1) throw new Error('the database is away');
+      return rows;
+    };
+    const slowly = () => new Promise<void>((resolve) => setTimeout(resolve, 30));
+    const { deliverer, did, settled } = setUp({ due, settle: slowly });
+    await assert.rejects(deliverer.drain(webhook.id), /away/);
+    assert.equal(settled.size, rows.length);
+    assert.equal(did.at(-1), 'release');
+  });
+
+  it('is at an endpoint once at a time, even if the lease has run out', async () => {
+    const { deliverer, rows, count } = setUp({ settle: () => new Promise((resolve) => setTimeout(resolve, 5)) });
+    await Promise.all([deliverer.drain(webhook.id), deliverer.drain(webhook.id), deliverer.drain(webhook.id)]);
+    assert.equal(count('lease'), 1);
+    assert.equal(count('send'), rows.length);
+  });
+
+  it('leaves what its pace allows only later to a later run, and sends it then', async (test) => {
+    const { deliverer, settled, count } = setUp({ webhook: { isBatch: true, maxPerSecond: 1 } });
+    const clock = performance.now.bind(performance);
+    let ahead = 0;
+    test.mock.method(performance, 'now', () => clock() + ahead);
+    for (const sent of [1, 2, 3]) {
+      assert.equal(await deliverer.drain(webhook.id), 'idle', 'the next turn is a hundred seconds away');
+      assert.deepEqual([count('send'), settled.size], [sent, sent * 100]);
+      ahead += 100_000;
+    }
+  });
+
+  it('notes a turn that outlasts the lease before it sends what takes it: should it die then, nobody else begins before the next', async () => {
+    const batches = setUp({ webhook: { isBatch: true, maxPerSecond: 1 } });
+    await batches.deliverer.drain(webhook.id);
+    assert.deepEqual(batches.did, ['lease', 'extend', 'send', 'settle', 'release']);
+    const aheadMs = (batches.turns[0]?.getTime() ?? 0) - Date.now();
+    assert.ok(aheadMs > 90_000 && aheadMs <= 100_000, `${aheadMs} ms`);
+    const quick = setUp({ webhook: { maxPerSecond: 1000 } });
+    await quick.deliverer.drain(webhook.id);
+    assert.equal(quick.count('extend'), 0, 'the lease keeps others away for long enough');
+  });
+
+  it('sends nothing when noting the turn takes so long that the endpoint may be another’s by then', async (test) => {
+    const clock = performance.now.bind(performance);
+    let ahead = 0;
+    test.mock.method(performance, 'now', () => clock() + ahead);
+    const { deliverer, deps, count } = setUp({ webhook: { isBatch: true, maxPerSecond: 1 } });
+    let isAway = true;
+    Object.assign(deps.webhooks, { renewLease: async () => {
+      if (!isAway) return true;
+      ahead += 7000;
+      throw new Error('the database was away');
+    } });
+    await deliverer.drain(webhook.id);
+    assert.equal(count('send'), 0);
+    isAway = false;
+    await deliverer.drain(webhook.id);
+    assert.equal(count('send'), 1, 'the turn that nobody used is still there');
+  });
+
+  it('says that there is more where the next turn comes just after its slice', async (test) => {
+    const clock = performance.now.bind(performance);
+    let ahead = 0;
+    test.mock.method(performance, 'now', () => clock() + ahead);
+    test.mock.timers.enable({ apis: ['setInterval'] });
+    const { deliverer, count, turns } = setUp({ webhook: { maxPerSecond: 1 } });
+    const draining = deliverer.drain(webhook.id);
+    await eventually(() => assert.equal(count('settle'), 1));
+    test.mock.timers.tick(1500);
+    assert.ok(turns[0], 'whoever goes on if this process dies is told of the next turn');
+    // Renewed all the time, to just before the end of its slice.
+    for (let renewals = 0; renewals < 13; renewals += 1) {
+      ahead += 1500;
+      test.mock.timers.tick(1500);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.equal(await draining, 'more');
+    assert.equal(count('send'), 2);
+  });
+
+  it('stops at once where it waits for its turn', async () => {
+    const { deliverer, count } = setUp({ webhook: { maxPerSecond: 0.1 } });
+    const draining = deliverer.drain(webhook.id);
+    await eventually(() => assert.equal(count('settle'), 1));
+    const stoppedAt = performance.now();
+    deliverer.stop();
+    await draining;
+    assert.ok(performance.now() - stoppedAt < 5000, `${performance.now() - stoppedAt} ms`);
+    assert.equal(count('send'), 1);
+  });
+});

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { unavailable } from '../../../src/errors.ts';
+import { newId } from '../../../src/platform/ids.ts';
+import { createSubscriptionLookup } from '../../../src/webhooks/subscription-lookup.ts';
+import { eventually } from '../../support/eventually.ts';
+
+const [heard, unheard] = [newId(), newId()];
+const listener = { webhookId: newId(), surveyId: heard, events: ['response.submitted'], isBatch: false, maxWaiting: 10 };
+
+/** Endpoints of a PostgreSQL that can go away, and an intake in which events may wait or not. */
+async function endpoints(scopes: (string | null)[]) {
+  const state = { isAway: false, mayWait: true, asked: 0 };
+  const away = () => {
+    if (state.isAway) throw unavailable('away');
+  };
+  const listeners = createSubscriptionLookup({
+    mayWait: () => state.mayWait,
+    webhooks: {
+      findSubscriptions: async (surveyIds) => (away(), surveyIds.includes(heard) ? [listener] : []),
+      listSubscribedSurveys: async () => (away(), (state.asked += 1), scopes),
+    },
+  });
+  await eventually(() => assert.ok(state.asked > 0));
+  return { state, listeners };
+}
+
+describe('who listens to a survey', () => {
+  it('is asked of PostgreSQL each time', async () => {
+    const { listeners } = await endpoints([heard]);
+    assert.deepEqual(await listeners.forSurveys([heard, unheard]), [listener]);
+    assert.deepEqual(await listeners.forSurveys([unheard]), []);
+    listeners.stop();
+  });
+
+  it('is waited for while PostgreSQL is away and events may wait', async () => {
+    const { state, listeners } = await endpoints([heard]);
+    state.isAway = true;
+    await assert.rejects(listeners.forSurveys([unheard]), { code: 'SERVICE_UNAVAILABLE' });
+    listeners.stop();
+  });
+
+  it('is nobody where nobody listened before, once events may not wait any more', async () => {
+    const { state, listeners } = await endpoints([heard]);
+    Object.assign(state, { isAway: true, mayWait: false });
+    assert.deepEqual(await listeners.forSurveys([unheard]), []);
+    await assert.rejects(listeners.forSurveys([unheard, heard]), { code: 'SERVICE_UNAVAILABLE' });
+    listeners.stop();
+  });
+
+  it('is never guessed where an endpoint listens to all that its owner may see', async () => {
+    const { state, listeners } = await endpoints([null]);
+    Object.assign(state, { isAway: true, mayWait: false });
+    await assert.rejects(listeners.forSurveys([unheard]), { code: 'SERVICE_UNAVAILABLE' });
+    listeners.stop();
+  });
+});
