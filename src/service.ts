@@ -79,7 +79,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const hearing = contacts.jobs.ready
     .then(() => Promise.all([core.subscribe(), http?.hear()]))
     .catch((error: unknown) => log.warn({ err: error }, 'what other processes say is not heard'));
-  const complete = Promise.all(contacts.all.map(({ ready: reached }) => reached)).then(() => undefined);
+  const complete = Promise.all(contacts.all.map(({ ready }) => ready)).then(() => undefined);
   return {
     meetStores: async (patience) => {
       await waitForStores(contacts.all, patience);
@@ -88,7 +88,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
         void refused.then((error) => log.error({ err: error, store }, 'a store refuses to be used'));
       if (contacts.jobs.isReady) await within(hearWithinMs, hearing);
     },
-    troubles: () => contacts.all.filter(({ isReady: isReached }) => !isReached).map((contact) => contact.describeProblem()),
+    troubles: () => contacts.all.filter(({ isReady }) => !isReady).map((contact) => contact.describeProblem()),
     controlPlane: contacts.postgres.ready,
     complete,
     async firstAdmin() {

@@ -29,8 +29,8 @@ export interface BenchService {
 
 /** The service over embedded stores in a fresh data directory, as `npm start` starts them. */
 export async function startBenchService(dataDir: string, env: Record<string, string> = {}): Promise<BenchService> {
-  const need = { redis: true, redisJobs: true, postgres: true, clickhouse: true };
-  const stores = await startEmbeddedStores({ dataDir, needed: need, log: createLog('warn'), env: process.env });
+  const needed = { redis: true, redisJobs: true, postgres: true, clickhouse: true };
+  const stores = await startEmbeddedStores({ dataDir, needed, log: createLog('warn'), env: process.env });
   const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
   const urls = { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl };
   const service = await startService({ dataDir, env: { ...urls, LOG_LEVEL: 'warn', ACCESS_TOKEN_TTL_SECONDS: '86400', ...env } });

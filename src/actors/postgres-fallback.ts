@@ -23,15 +23,15 @@ interface Away {
  * from then on nobody waits: one question in `againMs` goes to PostgreSQL as well, until one is answered.
  */
 export function createPostgresFallback(options: PostgresFallbackOptions) {
-  const { log, monotonicMs = () => performance.now(), waitMs: patienceMs = 1000, retryMs: againMs = 2000 } = options;
+  const { log, monotonicMs = () => performance.now(), waitMs = 1000, retryMs = 2000 } = options;
   let away: Away | undefined;
   /** Questions are numbered as they begin. */
   let [started, lastAnswered] = [0, 0];
 
   const recordOutage = (problem: unknown): void => {
     if (!away) log.warn({ err: problem }, 'PostgreSQL is away: surveys are taken from their definitions in Redis');
-    const askAgainAtMs = Math.max(away?.retryAtMs ?? 0, monotonicMs() + againMs);
-    away = { retryAtMs: askAgainAtMs, problem: problem ?? away?.problem };
+    const retryAtMs = Math.max(away?.retryAtMs ?? 0, monotonicMs() + retryMs);
+    away = { retryAtMs, problem: problem ?? away?.problem };
   };
 
   /** Asks, and notes what the answer says of PostgreSQL. */
@@ -55,7 +55,7 @@ export function createPostgresFallback(options: PostgresFallbackOptions) {
     if (!away) return true;
     const now = monotonicMs();
     if (now < away.retryAtMs) return false;
-    away.retryAtMs = now + againMs;
+    away.retryAtMs = now + retryMs;
     return true;
   };
 
@@ -74,7 +74,7 @@ export function createPostgresFallback(options: PostgresFallbackOptions) {
     async ask<T>(ask: () => Promise<T>, fallback: () => Promise<T | undefined>): Promise<T> {
       if (away) return duringOutage(ask, fallback);
       const asking = query(ask);
-      const met = await outcomeWithin(patienceMs, asking);
+      const met = await outcomeWithin(waitMs, asking);
       if (met && 'value' in met) return met.value;
       if (met && !isAway(met.error)) throw met.error;
       if (!met) recordOutage(undefined);

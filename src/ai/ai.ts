@@ -55,10 +55,10 @@ export function createAi({ settings, stored, secrets, guard, sql, redis, patienc
     };
   };
   const { isCacheEnabled, cacheTtlSeconds, callTimeoutMs, retryWaitsSeconds } = settings.ai;
-  const kept = isCacheEnabled ? createReplyCache({ redis, ttlSeconds: cacheTtlSeconds, log }) : undefined;
+  const replyCache = isCacheEnabled ? createReplyCache({ redis, ttlSeconds: cacheTtlSeconds, log }) : undefined;
   const usage = createAiUsageStore(sql);
-  const meter = { budget: createProviderBudget(redis), usage, surveys: createSurveyAiSwitch(sql), patienceMs, lasting: patienceMs === Infinity ? retryOnOutage : atOnce, newId: () => newId(), log, ...(isChangedSince && { isChangedSince }) };
-  return { find, fromEnvironment: (name: ProviderName) => settings.ai.providers[name], usage, providers: createProviders({ guard, find, replyCache: kept, usageMeter: meter, callTimeoutMs, retryWaitsSeconds }) };
+  const usageMeter = { budget: createProviderBudget(redis), usage, surveys: createSurveyAiSwitch(sql), patienceMs, lasting: patienceMs === Infinity ? retryOnOutage : atOnce, newId: () => newId(), log, ...(isChangedSince && { isChangedSince }) };
+  return { find, fromEnvironment: (name: ProviderName) => settings.ai.providers[name], usage, providers: createProviders({ guard, find, replyCache, usageMeter, callTimeoutMs, retryWaitsSeconds }) };
 }
 
 export type Ai = ReturnType<typeof createAi>;

@@ -14,11 +14,11 @@ export type HashRequest = { kind: 'hash'; password: string; cost: Argon2Cost } |
  * flood of sign-ins takes the time that submissions leave.
  */
 export function createPasswordHasher() {
-  const { run: ask } = createWorkerThread<HashRequest, string | boolean>({ script: new URL('./password-thread.js', import.meta.url), name: 'the thread for passwords' });
+  const { run } = createWorkerThread<HashRequest, string | boolean>({ script: new URL('./password-thread.js', import.meta.url), name: 'the thread for passwords' });
   return {
     /** A PHC string. */
-    hash: async (password: string, cost: Argon2Cost): Promise<string> => String(await ask({ kind: 'hash', password, cost })),
-    verify: async (stored: string, password: string): Promise<boolean> => (await ask({ kind: 'verify', password, stored })) === true,
+    hash: async (password: string, cost: Argon2Cost): Promise<string> => String(await run({ kind: 'hash', password, cost })),
+    verify: async (stored: string, password: string): Promise<boolean> => (await run({ kind: 'verify', password, stored })) === true,
   };
 }
 

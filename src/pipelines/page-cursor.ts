@@ -9,12 +9,12 @@ interface PageCursorOptions<Item> {
 }
 
 /** Goes round what is due, from where it last stopped: what stays due whatever is done about it keeps nothing else waiting. */
-export function createPageCursor<Item>(due: FetchPage<Item>, { limit: most, cursorOf: placeOf }: PageCursorOptions<Item>) {
+export function createPageCursor<Item>(due: FetchPage<Item>, { limit, cursorOf }: PageCursorOptions<Item>) {
   let after: string | undefined;
   return async (): Promise<Item[]> => {
-    const found = await due(after, most);
+    const found = await due(after, limit);
     const last = found.at(-1);
-    after = found.length < most || last === undefined ? undefined : placeOf(last);
+    after = found.length < limit || last === undefined ? undefined : cursorOf(last);
     return found;
   };
 }

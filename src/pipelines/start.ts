@@ -100,10 +100,10 @@ function startBackgroundJobs(options: PipelineOptions, fanOut: FanOut): (() => P
 
 function createExports({ stores, core, urls, settings, log, metrics }: PipelineOptions): ExportJobs {
   const { postgres, clickhouse, redisJobs } = urls;
-  const isRush = createLoadDetector({ newest: () => Promise.all(stores.shards.all.map(stores.stream.newestId)), cpus });
+  const isUnderLoad = createLoadDetector({ newest: () => Promise.all(stores.shards.all.map(stores.stream.newestId)), cpus });
   return createExportJobs({
     redisUrl: redisJobs, exports: stores.exports, files: stores.exportFiles, caughtUp: core.reading.caughtUp, now: core.now, log, metrics,
-    makeFile: (exportId, options) => runInChildProcess({ exportId, urls: { postgres, clickhouse }, dataDir: settings.dataDir, cluster: settings.clickhouseCluster, logLevel: settings.logLevel }, { ...options, isUnderLoad: isRush }),
+    makeFile: (exportId, options) => runInChildProcess({ exportId, urls: { postgres, clickhouse }, dataDir: settings.dataDir, cluster: settings.clickhouseCluster, logLevel: settings.logLevel }, { ...options, isUnderLoad }),
     publishProgress: stores.liveNotifications.publishJobProgress,
   });
 }

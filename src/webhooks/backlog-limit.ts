@@ -24,7 +24,7 @@ const shortBacklog = 10_000;
  * Says how many more deliveries may wait for an endpoint. Between two counts everything added counts as still waiting; what other processes
  * add meanwhile is not known, so the bound may be passed by a few seconds' events.
  */
-export function createBacklogLimit({ countPending: waiting, monotonicMs = () => performance.now() }: BacklogLimitDeps) {
+export function createBacklogLimit({ countPending, monotonicMs = () => performance.now() }: BacklogLimitDeps) {
   const known = createLruCache<{ count: number; countedAtMs: number }>(maxEndpoints);
   const backlogOf = (webhookId: string) => known.get(webhookId, () => ({ count: 0, countedAtMs: Number.NEGATIVE_INFINITY }));
 
@@ -43,7 +43,7 @@ export function createBacklogLimit({ countPending: waiting, monotonicMs = () => 
     /** How many of the wanted fit, for each endpoint; they count as added. */
     async reserve(wishes: readonly BacklogRequest[]): Promise<ReadonlyMap<string, number>> {
       const stale = wishes.filter(isStale).map(({ webhookId }) => webhookId);
-      if (stale.length > 0) for (const [webhookId, count] of await waiting(stale)) Object.assign(backlogOf(webhookId), { count, countedAtMs: monotonicMs() });
+      if (stale.length > 0) for (const [webhookId, count] of await countPending(stale)) Object.assign(backlogOf(webhookId), { count, countedAtMs: monotonicMs() });
       return new Map(wishes.map(({ webhookId, wanted, maxWaiting }) => {
         const line = backlogOf(webhookId);
         const fitting = Math.max(0, Math.min(wanted, maxWaiting - line.count));

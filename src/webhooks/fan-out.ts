@@ -37,7 +37,7 @@ const fullBatch = 100;
  * Writes a delivery for every endpoint that listens, at most one a cause and endpoint: it may be told the same again after a crash.
  * Endpoints are asked for once a batch of responses, a few times a second, so an endpoint hears of everything that is committed after its creation.
  */
-export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery: hint, now, newId, log }: FanOutDeps) {
+export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery, now, newId, log }: FanOutDeps) {
   const backlogLimit = createBacklogLimit(deliveries);
 
   /** What finds no room any more is written down as not sent: it is in the log, and can be replayed. */
@@ -66,8 +66,8 @@ export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery: h
     const nowMs = now();
     const soon = new Set(rows.filter((row) => row.nextAttemptAt.getTime() <= nowMs).map((row) => row.webhookId));
     const later = new Set(rows.map((row) => row.webhookId).filter((id) => !soon.has(id)));
-    if (soon.size > 0) hint([...soon], 0);
-    if (later.size > 0) hint([...later], batchWaitMs);
+    if (soon.size > 0) enqueueDelivery([...soon], 0);
+    if (later.size > 0) enqueueDelivery([...later], batchWaitMs);
   };
   return {
     async publishEvent(occurrence: WebhookEvent): Promise<void> {

@@ -52,10 +52,10 @@ describe('what must not be kept', () => {
   /** The service's own parts, on its stores, at another time. */
   const inDays = (days: number, generalDays?: number) => {
     const now = () => Date.now() + days * dayMs;
-    const buried = createDeadLetters(stores);
-    const reading = createConsistentReads({ ...stores, deadLetters: buried });
+    const deadLetters = createDeadLetters(stores);
+    const reading = createConsistentReads({ ...stores, deadLetters });
     const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: reading.isAccepted });
-    const erasing = createResponseErasure({ ...stores, reading, uploads, deadLetters: buried, audit: createAudit(stores.sql, createLog('error')), now, rules: (at) => retentionRules(stores.sql, generalDays, at) });
+    const erasing = createResponseErasure({ ...stores, reading, uploads, deadLetters, audit: createAudit(stores.sql, createLog('error')), now, rules: (at) => retentionRules(stores.sql, generalDays, at) });
     return { erasing, uploads };
   };
 

@@ -67,14 +67,14 @@ export async function runEngineChaos({ strace, faults, responses = 8, say = () =
     const admin = await adminClient(service);
     const survey = await admin.create('/surveys', { title: 'Faults', status: 'ACTIVE' });
     const accepted = new Set<string>();
-    const bitten: Record<string, number> = {};
+    const triggered: Record<string, number> = {};
     let [given, hung] = [0, 0];
     for (const fault of faults) {
       const name = `${fault.effect} at ${fault.calls}`;
       const inject = await injectInto(strace, await enginePid(stores), fault, join(dataDir, 'strace'));
       await Promise.all(Array.from({ length: responses }, () => submit(admin, survey.id, accepted)));
       const bite = await inject.end();
-      bitten[name] = (bitten[name] ?? 0) + (bite ? 1 : 0);
+      triggered[name] = (triggered[name] ?? 0) + (bite ? 1 : 0);
       if (bite && fault.effect !== 'KILL') hung += await endIfHung(stores, clickhouseUrl);
       await eventually(async () => {
         const { totalResponses } = await admin.get(`/analytics/surveys/${survey.id}`);
@@ -87,7 +87,7 @@ export async function runEngineChaos({ strace, faults, responses = 8, say = () =
       });
       if (bite) say(`${name}, ${fault.when}: ${bite}`);
     }
-    return { triggered: bitten, hung, accepted: accepted.size, ...(await compare(admin, survey.id, accepted)), missing: await missingRows(service) };
+    return { triggered, hung, accepted: accepted.size, ...(await compare(admin, survey.id, accepted)), missing: await missingRows(service) };
   } finally {
     await service?.stop();
     await stores.stop();

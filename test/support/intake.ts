@@ -44,10 +44,10 @@ export async function announceSurvey(intake: Pick<Intake, 'announce'>, facts: { 
 
 /** A whole response under a new id, unless `more` says otherwise: `key` is an idempotency key, and an id of the client's is one that was not seen before. */
 export function appendix(surveyId: string, { key = '', ...more }: Partial<IntakeSubmission> & { key?: string } = {}): IntakeSubmission {
-  const { responseId = newId(), observedVersion: seen = null, digest = '' } = more;
+  const { responseId = newId(), observedVersion = null, digest = '' } = more;
   return {
-    surveyId, revision: 1, caller: '', limit: 60, mustRefuse: false, keyHash: key === '' ? '' : hashOfKey(surveyId, key), isComplete: true, responseId, observedVersion: seen,
-    idHash: seen === 0 && !isServerGeneratedId(responseId) ? hashOfResponseId(responseId) : '', submittedAtMs: submittedAt, isLookupDone: false, row: '["row"]', savedState: '', idempotencyRecords: '', ...more,
+    surveyId, revision: 1, caller: '', limit: 60, mustRefuse: false, keyHash: key === '' ? '' : hashOfKey(surveyId, key), isComplete: true, responseId, observedVersion,
+    idHash: observedVersion === 0 && !isServerGeneratedId(responseId) ? hashOfResponseId(responseId) : '', submittedAtMs: submittedAt, isLookupDone: false, row: '["row"]', savedState: '', idempotencyRecords: '', ...more,
     digest: digestOf(digest),
   };
 }

@@ -56,8 +56,8 @@ const callWithinMs = 30_000;
  */
 export async function runPostgresChaos({ fault, perSecond, seconds, say = () => undefined }: PostgresChaosOptions): Promise<PostgresChaosReport> {
   const dataDir = temporaryDataDir();
-  const need = { redis: true, redisJobs: true, postgres: true, clickhouse: true };
-  const stores = await startEmbeddedStores({ dataDir, needed: need, log: createLog('silent'), env: process.env });
+  const needed = { redis: true, redisJobs: true, postgres: true, clickhouse: true };
+  const stores = await startEmbeddedStores({ dataDir, needed, log: createLog('silent'), env: process.env });
   const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
   const proxy = await startFreezingProxy(databaseUrl);
   let service: RunningService | undefined;

@@ -12,6 +12,6 @@ export async function openStoresOf({ dataDir }: Pick<RunningService, 'dataDir'>,
     urls: { redis: redisUrl, redisJobs: redisJobsUrl, postgres: databaseUrl, clickhouse: [clickhouseUrl] },
     settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir }, log: createLog('error'), metrics: createMetrics(),
   });
-  await Promise.all(stores.contacts.all.map(({ ready: reached }) => reached));
+  await Promise.all(stores.contacts.all.map(({ ready }) => ready));
   return stores;
 }

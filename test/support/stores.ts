@@ -51,8 +51,8 @@ async function start(): Promise<SharedStores> {
 /** A set of stores of its own; `environment` makes the tests of a process use it. */
 export async function startStoreSet(): Promise<SharedStores & { environment: Record<string, string> }> {
   const dataDir = temporaryDataDir();
-  const need = { redis: true, redisJobs: true, postgres: true, clickhouse: true };
-  const stores = await startEmbeddedStores({ dataDir, needed: need, log: createLog('error'), env: process.env });
+  const needed = { redis: true, redisJobs: true, postgres: true, clickhouse: true };
+  const stores = await startEmbeddedStores({ dataDir, needed, log: createLog('error'), env: process.env });
   const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
   const urls = { redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl };
   const environment = { [variables.redisUrl]: redisUrl, [variables.redisJobsUrl]: redisJobsUrl, [variables.databaseUrl]: databaseUrl, [variables.clickhouseUrl]: clickhouseUrl };

@@ -37,7 +37,7 @@ export interface ProvidersDeps {
 const maxReplyBytes = 4 * 1024 * 1024;
 
 /** Gives ready providers. Clients are made for every use: they hold nothing but settings, which may have changed, and borrow their connections. */
-export function createProviders({ find, guard, replyCache: kept, usageMeter: meterDeps, callTimeoutMs, retryWaitsSeconds }: ProvidersDeps) {
+export function createProviders({ find, guard, replyCache, usageMeter: meterDeps, callTimeoutMs, retryWaitsSeconds }: ProvidersDeps) {
   const connections = { guarded: createConnections(), own: createConnections() };
   return {
     /** The named provider, or the first configured one, within its limits. `purpose` says whose calls they are. Throws AI_NOT_CONFIGURED, or AI_KEY_INVALID for a key that cannot be one. */
@@ -46,7 +46,7 @@ export function createProviders({ find, guard, replyCache: kept, usageMeter: met
         const found = await find(candidate);
         if (!found) continue;
         const metered = rateLimited(await buildProvider(candidate, found, { guard, callTimeoutMs, connections }), { ...limitsOf(candidate, found), purpose }, meterDeps);
-        return { ...(purpose.isBulk ? withRetries(metered, retryWaitsSeconds) : metered), replyCache: kept };
+        return { ...(purpose.isBulk ? withRetries(metered, retryWaitsSeconds) : metered), replyCache };
       }
       throw new Problem('AI_NOT_CONFIGURED', name === undefined ? 'No AI provider has a key' : undefined);
     },

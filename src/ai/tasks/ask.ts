@@ -52,29 +52,29 @@ export async function ask<T>(provider: Provider, task: Task<T>, signal: AbortSig
 
 /** The same; `noted` resolves when the calls are written down and the reply is kept. */
 export async function askDeferred<T>(provider: Provider, task: Task<T>, { signal, ...ahead }: AskOptions): Promise<AskResult<T> & { noted: Promise<unknown> }> {
-  const { replyCache: kept, account = '' } = provider;
+  const { replyCache, account = '' } = provider;
   const anew = (begin = ahead.begin) => withScopedSignal(signal, (own) => askProvider(provider, task, { ...ahead, signal: own, ...(begin && { begin }) }));
-  if (!kept) return (await anew()).asked;
+  if (!replyCache) return (await anew()).asked;
   const key = createHash('sha256').update(JSON.stringify([provider.name, provider.models[task.tier], task.name, task.version, task.system, task.data])).digest('base64url');
   // Another key may be of use where this one is not.
   const ofAccount = `${account} ${key}`;
   const call = async (announce: () => void) => {
     const { asked, text } = await anew(announceOnBegin(ahead.begin, announce));
-    const isKept = kept.set(key, text);
+    const isKept = replyCache.set(key, text);
     return { ...asked, noted: Promise.all([asked.noted, isKept]), isKept };
   };
   for (;;) {
-    const known = await kept.get(key);
+    const known = await replyCache.get(key);
     const read = known === undefined ? undefined : parseReplyText(known, task);
     if (known !== undefined && read && 'value' in read) {
       ahead.reader?.onText(known);
       return { value: read.value, model: provider.models[task.tier], inputTokens: 0, outputTokens: 0, noted: Promise.resolve() };
     }
-    const other = findSharedCall(kept, ofAccount);
+    const other = findSharedCall(replyCache, ofAccount);
     if (other) await waitForSharedCall(other, signal);
     else {
       try {
-        const { isKept: _, ...asked } = await shareCall(kept, ofAccount, { call, isKept: (given) => given.isKept, signal });
+        const { isKept: _, ...asked } = await shareCall(replyCache, ofAccount, { call, isKept: (given) => given.isKept, signal });
         return asked;
       } catch (error) {
         if (!(error instanceof DuplicateCall)) throw error;

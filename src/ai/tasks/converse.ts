@@ -27,11 +27,11 @@ export const maxDraftQuestions = 30;
 const maxTurns = 20;
 
 /** Asks for the next state of a draft; every question of it would be taken from an author. */
-export function converseTask({ draft, history: said, message, questionCount }: ConverseOptions): Task<ConversationReply> {
+export function converseTask({ draft, history, message, questionCount }: ConverseOptions): Task<ConversationReply> {
   const [atLeast, atMost] = [questionCount ?? 1, questionCount ?? maxDraftQuestions];
   return {
     name: 'conversation', version: converseVersion, tier: 'high', system: conversePrompt,
-    data: { draft, said: said.slice(-maxTurns), message, questionCount },
+    data: { draft, said: history.slice(-maxTurns), message, questionCount },
     schema: z.strictObject({ message: z.string(), title: z.string(), description: z.string().nullable(), questions: z.array(questionReply).min(atLeast).max(atMost) }),
     read(reply) {
       const read = readDraft(reply, { atLeast, atMost });

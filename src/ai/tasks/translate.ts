@@ -34,8 +34,8 @@ function readStrings(reply: unknown, strings: readonly Untranslated[]): ParsedRe
   return wrong.length > 0 ? { wrong } : { value: strings.map((_, index) => byNumber.get(index + 1) ?? '') };
 }
 
-function faultsOf({ text: source, maxLength: longest }: Untranslated, text: string | undefined): string[] {
+function faultsOf({ text: source, maxLength }: Untranslated, text: string | undefined): string[] {
   if (text === undefined) return ['is missing'];
-  if (text.length > longest) return [`is longer than ${longest} characters`];
+  if (text.length > maxLength) return [`is longer than ${maxLength} characters`];
   return placeholderDifferences(source, text).map((placeholder) => `the placeholder ${placeholder} must stand there as often as in the source`);
 }

@@ -41,7 +41,7 @@ export function interpretCrosstab({ rows, ...table }: CountedTable & { rows: Dim
  */
 export function interpretTables(rows: Dimension, tables: readonly CountedTable[], comparison: ComparisonOptions = {}) {
   // Deleted options are shown where anybody in the survey chose them: in all tables if in any, so that their rows stay the same under every filter.
-  const isChosen = (code: number) => tables.some(({ rowTotals, chosenInSurvey: chosen }) => (rowTotals.get(code) ?? 0) > 0 || chosen?.rows?.has(code));
+  const isChosen = (code: number) => tables.some(({ rowTotals, chosenInSurvey }) => (rowTotals.get(code) ?? 0) > 0 || chosenInSurvey?.rows?.has(code));
   const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || isChosen(code));
   const layouts = tables.map((table) => layOutTable(categories, table));
   refuseTooManyCells(layouts[0]?.rows.length ?? 0, layouts.map((table) => table.columns.length));

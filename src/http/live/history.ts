@@ -81,7 +81,7 @@ export function createHistory(stream: LiveStream, read: EventReader) {
     eventsOf,
     /** What was accepted behind a position, a little at a time. A position of the future counts as now. */
     async read(shard: Shard, surveyId: string, after: LivePosition): Promise<HistoryPage> {
-      const { oldest, newest, isTrimmed, deletions: removals } = await stream.bounds(shard);
+      const { oldest, newest, isTrimmed, deletions } = await stream.bounds(shard);
       const start = isAfter(after, newest) ? newest : after;
       const gap = isTrimmed && oldest && isAfter({ ...oldest, row: 0 }, start) ? { fromMs: start.ms, toMs: oldest.ms } : undefined;
       let [position, bytes] = [start, 0];
@@ -89,7 +89,7 @@ export function createHistory(stream: LiveStream, read: EventReader) {
       for (;;) {
         const entries = await entriesAfter(shard, position);
         for (const entry of entries) {
-          for (const event of entry.surveyIds.includes(surveyId) ? await undeletedEventsOf(shard, surveyId, entry, removals) : []) {
+          for (const event of entry.surveyIds.includes(surveyId) ? await undeletedEventsOf(shard, surveyId, entry, deletions) : []) {
             if (!isAfter(event.position, start)) continue;
             if (bytes >= pageBytes) return { events, end: position, isLast: false, gap };
             events.push(event);

@@ -73,13 +73,13 @@ function putRoute({ surveys, translations, audit, now }: TranslationRoutesDeps):
   return route({
     ...common, method: 'PUT', path: '/surveys/{id}/translations/{language}', summary: 'Translate a survey, whole or in parts', access: edit, body, reply: translationSchema, replyStatus: 200,
     description: `Languages: ${translationLanguages.join(' ')}. Texts that are left out stay as they are; null takes one back. What is not translated is shown in the survey’s own language.`,
-    handle: async ({ params, body: given, principal }) => {
+    handle: async ({ params, body, principal }) => {
       const survey = await loadSurvey(surveys, params);
       const language = languageOf(params);
       if (!translationLanguages.some((known) => known === language)) throw validationProblem([{ path: 'language', message: `must be one of ${translationLanguages.join(', ')}` }]);
       if (language === survey.language) throw validationProblem([{ path: 'language', message: 'is the survey’s own language' }]);
-      const { strings, removedKeys, issues: findings } = readTranslation(survey, given, wordingHash);
-      if (findings.length > 0) throw validationProblem(findings);
+      const { strings, removedKeys, issues } = readTranslation(survey, body, wordingHash);
+      if (issues.length > 0) throw validationProblem(issues);
       const translation = await translations.merge({ surveyId: survey.id, language, strings, removedKeys, at: new Date(now()) });
       await audit.record({ actor: principal, action: 'translation.changed', objectKind: 'survey', objectId: survey.id, details: { language } });
       return ok(describeTranslation(survey, translation, wordingHash));

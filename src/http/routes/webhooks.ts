@@ -117,8 +117,8 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
       const url = body.url === undefined ? undefined : await allowedUrl(deps.guard, body.url);
       await assertSurveyAllowed(deps, principal, body.surveyId);
       const { batch, ...changes } = Object.fromEntries(Object.entries({ ...body, url }).filter(([, value]) => value !== undefined)) as typeof body;
-      const madeAs = isRoleWithin(before.scopeRole, scopeOf(principal)) ? before.scopeRole : scopeOf(principal);
-      const after = { ...before, ...changes, scopeRole: madeAs, isBatch: batch ?? before.isBatch, updatedAt: new Date(now()) } as Webhook;
+      const scopeRole = isRoleWithin(before.scopeRole, scopeOf(principal)) ? before.scopeRole : scopeOf(principal);
+      const after = { ...before, ...changes, scopeRole, isBatch: batch ?? before.isBatch, updatedAt: new Date(now()) } as Webhook;
       if (!(await webhooks.save(after))) throw notFound('webhook');
       await audit.record({ actor: principal, action: 'webhook.changed', objectKind: 'webhook', objectId: before.id, details: { fields: Object.keys(body), ...surveyDetails(after) } });
       if (before.surveyId !== null && before.surveyId !== after.surveyId)
@@ -200,7 +200,7 @@ async function assertSurveyAllowed({ access }: Pick<WebhookRoutesDeps, 'access'>
 }
 
 /** Switched on, and nothing in the way. */
-export const isSending = ({ isActive, blockedReason: silence }: Webhook): boolean => isActive && (silence ?? null) === null;
+export const isSending = ({ isActive, blockedReason }: Webhook): boolean => isActive && (blockedReason ?? null) === null;
 
 function presentWebhook(webhook: Webhook) {
   const { id, url, events, surveyId, description, isActive, isBatch, maxPerSecond, maxAgeSeconds, maxWaiting, ownerId, disabledAt, createdAt, updatedAt } = webhook;

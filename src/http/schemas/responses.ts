@@ -62,8 +62,8 @@ export const submittedAnswerSchema = z
   .meta({ id: 'SubmittedAnswer', description: 'Exactly one value field, the one that fits the question; several values are several answers.', ...exactlyOneValue });
 
 /** Text of a length counted as the reader counts it: in UTF-16 units. `z.string().max` counts code points. */
-const boundedText = (longest: number, shortest = 0) =>
-  z.string().refine((text) => text.length >= shortest && text.length <= longest, `must have ${shortest} to ${longest} characters`).meta({ maxLength: longest, ...(shortest > 0 && { minLength: shortest }) });
+const boundedText = (maxLength: number, shortest = 0) =>
+  z.string().refine((text) => text.length >= shortest && text.length <= maxLength, `must have ${shortest} to ${maxLength} characters`).meta({ maxLength, ...(shortest > 0 && { minLength: shortest }) });
 
 /** The body of a submission as documented; the route reads it by hand (domain/submission), and a test holds the two against each other. */
 export const submissionBodySchema = z

@@ -139,21 +139,21 @@ async function loadSurveyAndProvider(deps: AiJobsDeps, job: SurveyJob) {
 }
 
 /** The store, telling those who watch how far a job is. */
-function withProgressEvents({ store, publishProgress: tell }: AiJobsDeps, surveyId: string): AiStore {
+function withProgressEvents({ store, publishProgress }: AiJobsDeps, surveyId: string): AiStore {
   return {
     ...store,
     async heartbeat(job, progress) {
       const isOurs = await store.heartbeat(job, progress);
-      if (isOurs && progress !== null) tell({ surveyId, kind: 'ai', id: job.id, status: 'RUNNING', progress });
+      if (isOurs && progress !== null) publishProgress({ surveyId, kind: 'ai', id: job.id, status: 'RUNNING', progress });
       return isOurs;
     },
   };
 }
 
 /** However it ended: the record knows. */
-async function publishEnd({ store, publishProgress: tell }: AiJobsDeps, jobId: string): Promise<void> {
+async function publishEnd({ store, publishProgress }: AiJobsDeps, jobId: string): Promise<void> {
   const job = await store.find(jobId);
-  if (job && isOfSurvey(job)) tell({ surveyId: job.surveyId, kind: 'ai', id: jobId, status: job.status, progress: job.progress });
+  if (job && isOfSurvey(job)) publishProgress({ surveyId: job.surveyId, kind: 'ai', id: jobId, status: job.status, progress: job.progress });
 }
 
 function analysisTypeOf(text: string | undefined): AnalysisType {

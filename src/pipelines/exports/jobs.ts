@@ -32,7 +32,7 @@ const graceMs = 60_000;
 const attemptsExhausted = 'The file could not be made; please ask for it again';
 
 /** Makes files one after the other from what the outbox has put in line. Postgres is the record: the queue may lose or repeat anything. */
-export function createExportJobs({ redisUrl, exports, files, caughtUp: settled, makeFile: make, publishProgress: tell, now, log, metrics }: ExportJobsDeps) {
+export function createExportJobs({ redisUrl, exports, files, caughtUp, makeFile, publishProgress, now, log, metrics }: ExportJobsDeps) {
   const queue = new Queue(queueName, { connection: senderConnection(redisUrl) });
   const stopping = new AbortController();
 
@@ -41,10 +41,10 @@ export function createExportJobs({ redisUrl, exports, files, caughtUp: settled, 
     const record = await exports.find(exportId);
     if (!record || (record.status !== 'PENDING' && record.status !== 'PROCESSING')) return;
     const { surveyId } = record;
-    const publishStatus = (status: ExportStatus, progress: number) => tell({ surveyId, kind: 'export', id: exportId, status, progress });
+    const publishStatus = (status: ExportStatus, progress: number) => publishProgress({ surveyId, kind: 'export', id: exportId, status, progress });
     publishStatus('PROCESSING', 0);
-    await settled(surveyId);
-    const report = await make(exportId, { signal: stopping.signal, onProgress: (progress) => publishStatus('PROCESSING', progress) });
+    await caughtUp(surveyId);
+    const report = await makeFile(exportId, { signal: stopping.signal, onProgress: (progress) => publishStatus('PROCESSING', progress) });
     if (report.kind === 'completed') {
       metrics.exportEnded('completed');
       publishStatus('COMPLETED', 1);
@@ -64,7 +64,7 @@ export function createExportJobs({ redisUrl, exports, files, caughtUp: settled, 
     // One that failed for good at its last attempt comes here twice.
     if (await exports.fail(exportId, reason)) metrics.exportEnded('failed');
     const record = await exports.find(exportId);
-    if (record) tell({ surveyId: record.surveyId, kind: 'export', id: exportId, status: record.status, progress: record.progress });
+    if (record) publishProgress({ surveyId: record.surveyId, kind: 'export', id: exportId, status: record.status, progress: record.progress });
   };
 
   const worker = new Worker(queueName, work, {

@@ -38,7 +38,7 @@ export interface ChildProcessOptions extends MakeFileOptions {
 }
 
 /** Makes the file in a process of its own. */
-export function runInChildProcess(order: ExportTask, { signal, onProgress, isUnderLoad: isRush }: ChildProcessOptions): Promise<ExportResult> {
+export function runInChildProcess(order: ExportTask, { signal, onProgress, isUnderLoad }: ChildProcessOptions): Promise<ExportResult> {
   return new Promise((resolve) => {
     const child = fork(fileURLToPath(new URL('./child-process.js', import.meta.url)), {
       execArgv: [`--max-old-space-size=${maxHeapMegabytes}`, `--max-semi-space-size=${youngHeapMegabytes}`], env: { PATH: process.env['PATH'], TZ: 'UTC' }, serialization: 'json',
@@ -47,7 +47,7 @@ export function runInChildProcess(order: ExportTask, { signal, onProgress, isUnd
     if (child.pid !== undefined) setPriority(child.pid, lowPriority);
     const end = () => child.kill('SIGKILL');
     const sendThrottle = (rush: boolean) => child.connected && child.send({ kind: 'throttle', isUnderLoad: rush } satisfies ThrottleMessage);
-    const loadCheck = setInterval(() => void isRush().then(sendThrottle, () => sendThrottle(false)), loadCheckMs);
+    const loadCheck = setInterval(() => void isUnderLoad().then(sendThrottle, () => sendThrottle(false)), loadCheckMs);
     let report: ExportResult | undefined;
     child.on('message', (message: ExportResult | ExportProgress) => {
       if (message.kind === 'progress') onProgress(message.progress);

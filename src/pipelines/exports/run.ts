@@ -102,15 +102,15 @@ function selectionOf(survey: SurveyWithQuestions, { surveyId, options, createdAt
   return { surveyId, conditions, endDate, startDate: options.startDate === undefined ? undefined : new Date(options.startDate), isComplete: options.isComplete };
 }
 
-async function* throttled<T>({ waitIfThrottled: rest }: Pick<RunExportDeps, 'waitIfThrottled'>, pieces: AsyncIterable<T>): AsyncGenerator<T> {
+async function* throttled<T>({ waitIfThrottled }: Pick<RunExportDeps, 'waitIfThrottled'>, pieces: AsyncIterable<T>): AsyncGenerator<T> {
   for await (const piece of pieces) {
     yield piece;
-    await rest();
+    await waitIfThrottled();
   }
 }
 
 /** Counts rows on their way to the writer, says so once a second, and stops where nobody wants the file any more. */
-function trackProgress({ exports, waitIfThrottled: rest, onProgress }: RunExportDeps, exportId: string, total: number) {
+function trackProgress({ exports, waitIfThrottled, onProgress }: RunExportDeps, exportId: string, total: number) {
   let rows = 0;
   let hasBegun = false;
   let reportedAtMs = performance.now();
@@ -123,7 +123,7 @@ function trackProgress({ exports, waitIfThrottled: rest, onProgress }: RunExport
       for await (const piece of pieces) {
         yield piece;
         rows += rowsIn(piece);
-        await rest();
+        await waitIfThrottled();
         if (performance.now() - reportedAtMs < progressEveryMs) continue;
         reportedAtMs = performance.now();
         const progress = Math.min(0.99, rows / Math.max(1, total));

@@ -36,9 +36,9 @@ export function timelineOf(entries: Days, atMost: number): Pick<TableCell, 'labe
   const ordered = [...entries].sort(([one], [other]) => (one < other ? -1 : 1));
   const [first = ''] = ordered[0] ?? [];
   const [last = ''] = ordered.at(-1) ?? [];
-  for (const { nameOf, next: after } of periods) {
+  for (const { nameOf, next } of periods) {
     const counts = new Map([[nameOf(first), 0]]);
-    for (let name = nameOf(first); name !== nameOf(last) && counts.size <= atMost; ) counts.set((name = after(name)), 0);
+    for (let name = nameOf(first); name !== nameOf(last) && counts.size <= atMost; ) counts.set((name = next(name)), 0);
     if (counts.size > atMost) continue;
     for (const [day, count] of ordered) counts.set(nameOf(day), (counts.get(nameOf(day)) ?? 0) + count);
     return [...counts].map(([label, count]) => ({ label, count }));

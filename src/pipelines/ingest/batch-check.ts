@@ -28,8 +28,8 @@ export interface BatchKeys {
 export function createBatchCheck({ firstVersions, missing }: StoredRows) {
   const remembered = new Map<string, SumsByTime>();
 
-  const remember = ({ firstVersionSums: first, toMs }: BatchKeys): void => {
-    for (const [surveyId, moments] of first) {
+  const remember = ({ firstVersionSums, toMs }: BatchKeys): void => {
+    for (const [surveyId, moments] of firstVersionSums) {
       const known = remembered.get(surveyId);
       if (known) for (const [moment, sum] of moments) add(known, moment, sum);
       else remembered.set(surveyId, moments);
@@ -41,14 +41,14 @@ export function createBatchCheck({ firstVersions, missing }: StoredRows) {
   };
 
   /** Surveys of which ClickHouse does not hold exactly what is expected of the span. */
-  const differing = async ({ firstVersionSums: first, fromMs, toMs }: BatchKeys): Promise<Set<string>> => {
-    const surveyIds = [...first.keys()];
+  const differing = async ({ firstVersionSums, fromMs, toMs }: BatchKeys): Promise<Set<string>> => {
+    const surveyIds = [...firstVersionSums.keys()];
     if (surveyIds.length === 0 || surveyIds.length > maxSurveysPerQuery) return new Set(surveyIds);
     const stored = await firstVersions({ surveyIds, fromMs, toMs });
     return new Set(
       surveyIds.filter((surveyId) => {
         const expected = { rows: 0, idSum: 0 };
-        for (const moments of [remembered.get(surveyId), first.get(surveyId)]) addWithin(expected, moments, fromMs, toMs);
+        for (const moments of [remembered.get(surveyId), firstVersionSums.get(surveyId)]) addWithin(expected, moments, fromMs, toMs);
         const found = stored.get(surveyId);
         return found?.rows !== expected.rows || found.idSum !== expected.idSum;
       }),

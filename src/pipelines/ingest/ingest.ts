@@ -62,11 +62,11 @@ export function createIngest(deps: IngestDeps) {
   const aborting = new AbortController();
   // One listener for each call that is under way.
   setMaxListeners(0, aborting.signal);
-  const { leaseMs = defaultLeaseMs, stallMs = defaultStallMs, lossCheckMs: recheckMs = defaultLossCheckMs } = deps;
+  const { leaseMs = defaultLeaseMs, stallMs = defaultStallMs, lossCheckMs = defaultLossCheckMs } = deps;
   const renewMs = Math.ceil(leaseMs / 3.3);
-  const { sleep: pause, wakeAll: wakeAll } = createInterruptibleSleep();
-  const store = createStoreBatch({ ...deps, sleep: pause, abortSignal: aborting.signal });
-  const tailCheck = createRetainedRowsCheck(deps);
+  const { sleep, wakeAll } = createInterruptibleSleep();
+  const store = createStoreBatch({ ...deps, sleep, abortSignal: aborting.signal });
+  const retainedRowsCheck = createRetainedRowsCheck(deps);
   let loops: Promise<void>[] = [];
 
   const run = async (shard: Shard): Promise<void> => {
@@ -76,13 +76,13 @@ export function createIngest(deps: IngestDeps) {
       let owner: ShardLease | undefined;
       try {
         owner = await deps.stream.lease(shard, deps.name, leaseMs);
-        if (!owner) await pause(renewMs);
+        if (!owner) await sleep(renewMs);
         else await work(owner, readers);
       } catch (error) {
         if (error instanceof FencedError) deps.metrics.ingestFenced();
         else if (!isStopping) deps.log.warn({ err: error, shard: shard.index }, 'ingest was interrupted and starts again');
         if (owner && error instanceof UnknownEntryFormat) await yieldShard(owner);
-        await pause(500);
+        await sleep(500);
       }
     }
   };
@@ -90,14 +90,14 @@ export function createIngest(deps: IngestDeps) {
   /** Lets a process of a newer version have the shard, if there is one. */
   const yieldShard = async (owner: ShardLease): Promise<void> => {
     await deps.stream.release(owner).catch(() => undefined);
-    await pause(2 * renewMs);
+    await sleep(2 * renewMs);
   };
 
   const work = async (owner: ShardLease, readers: Readers): Promise<void> => {
     const lease = keepLease({ ...deps, owner, leaseMs, renewMs, stallMs });
     const { storedRows } = deps;
-    const recheck = storedRows && createLossDetector({ ...deps, storedRows, retainedRowsCheck: tailCheck, abortSignal: aborting.signal });
-    const held: OwnedShard = { owner, lease, readers, lossDetector: recheck, stored: await deps.stream.acknowledged(owner.shard), isLost: false };
+    const lossDetector = storedRows && createLossDetector({ ...deps, storedRows, retainedRowsCheck, abortSignal: aborting.signal });
+    const held: OwnedShard = { owner, lease, readers, lossDetector, stored: await deps.stream.acknowledged(owner.shard), isLost: false };
     try {
       await Promise.all([storeBatches(held), forwardStored(held), detectLosses(held)]);
     } finally {
@@ -121,7 +121,7 @@ export function createIngest(deps: IngestDeps) {
       const last = entries.at(-1);
       if (!last) {
         await retention.trim(deps.now());
-        await pause(idleMs);
+        await sleep(idleMs);
         continue;
       }
       const rows = entries.reduce((sum, entry) => sum + entry.count, 0);
@@ -135,7 +135,7 @@ export function createIngest(deps: IngestDeps) {
       retention.add(entries);
       await retention.trim(deps.now());
       deps.onStored(owner.shard, entries);
-      if (!isFull) await pause(Math.max(0, insertIntervalMs(rows) - (performance.now() - startedAt)));
+      if (!isFull) await sleep(Math.max(0, insertIntervalMs(rows) - (performance.now() - startedAt)));
     }
   };
 
@@ -145,7 +145,7 @@ export function createIngest(deps: IngestDeps) {
     let position = await deps.stream.dispatched(owner.shard);
     while (!isStopping && !held.isLost) {
       if (isAtOrAfter(position, held.stored)) {
-        await pause(idleMs);
+        await sleep(idleMs);
         continue;
       }
       const { entries } = await readers.forwarding.next(position, held.stored);
@@ -158,13 +158,13 @@ export function createIngest(deps: IngestDeps) {
 
   /** Looks at the start, and then once a minute, whether what is stored is there. */
   const detectLosses = async (held: OwnedShard): Promise<void> => {
-    const { owner, lease, lossDetector: recheck } = held;
-    while (recheck && !isStopping && !held.isLost) {
-      await recheck.run(owner, lease, held.stored).catch((error: unknown) => {
+    const { owner, lease, lossDetector } = held;
+    while (lossDetector && !isStopping && !held.isLost) {
+      await lossDetector.run(owner, lease, held.stored).catch((error: unknown) => {
         if (error instanceof FencedError) throw error;
         if (!isStopping) deps.log.warn({ err: error, shard: owner.shard.index }, 'could not verify that stored rows are still there');
       });
-      for (let waitedMs = 0; waitedMs < recheckMs && !isStopping && !held.isLost; waitedMs += idleMs) await pause(idleMs);
+      for (let waitedMs = 0; waitedMs < lossCheckMs && !isStopping && !held.isLost; waitedMs += idleMs) await sleep(idleMs);
     }
   };
 
@@ -176,7 +176,7 @@ export function createIngest(deps: IngestDeps) {
       } catch (error) {
         if (isStopping) throw error;
         deps.log.warn({ err: error, attempt, shard: held.owner.shard.index }, 'forwarding stored responses failed, will retry');
-        await pause(Math.min(5000, 100 * 2 ** Math.min(attempt, 6)));
+        await sleep(Math.min(5000, 100 * 2 ** Math.min(attempt, 6)));
       }
     }
   };

@@ -26,15 +26,15 @@ const startToleranceMs = 5000;
  * Looks once more whether the response store holds what it was seen to hold: what was stored in the last minutes, by sums, and after each start, of this
  * process or of the store, all that the stream still keeps, by ids. What is missing is stored again, counted, and logged as an error.
  */
-export function createLossDetector({ storedRows, retainedRowsCheck: tailCheck, sink, abortSignal: breakOff, now, log, metrics }: LossDetectorDeps) {
+export function createLossDetector({ storedRows, retainedRowsCheck, sink, abortSignal, now, log, metrics }: LossDetectorDeps) {
   const recent = createRecentRows(storedRows);
   let storeStartedAtMs: number | undefined;
 
   const storeAgain = async ({ lines, rows, codeColumns }: MissingRows, { shard }: ShardLease): Promise<void> => {
     metrics.rowsMissing(rows);
     log.error({ rows, shard: shard.index }, 'ClickHouse has lost stored rows: storing them again');
-    for (let attempt = 0; !breakOff.aborted; attempt += 1) {
-      const outcome = await sink.insertBatch({ lines, rows, codeColumns, attempt, signal: breakOff });
+    for (let attempt = 0; !abortSignal.aborted; attempt += 1) {
+      const outcome = await sink.insertBatch({ lines, rows, codeColumns, attempt, signal: abortSignal });
       if (outcome.kind === 'stored') return;
       log.warn({ reason: outcome.reason, rows, shard: shard.index }, 'storing lost rows again failed, will retry');
       if (outcome.kind === 'refused' || attempt >= 2) return;
@@ -42,7 +42,7 @@ export function createLossDetector({ storedRows, retainedRowsCheck: tailCheck, s
   };
 
   const checkEntries = async (owner: ShardLease, lease: Lease, span: { after: string; until: string }): Promise<void> => {
-    for await (const { missing } of tailCheck.missing(owner.shard, span)) {
+    for await (const { missing } of retainedRowsCheck.missing(owner.shard, span)) {
       lease.assertHeld();
       if (missing) await storeAgain(missing, owner);
     }

@@ -52,8 +52,8 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
 
   return {
     /** A batch that was stored. */
-    add({ firstVersionSums: first, laterVersionKeys: others }: BatchKeys, { firstEntry, lastEntry }: EntrySpan, nowMs: number): void {
-      for (const [surveyId, moments] of first) {
+    add({ firstVersionSums, laterVersionKeys: others }: BatchKeys, { firstEntry, lastEntry }: EntrySpan, nowMs: number): void {
+      for (const [surveyId, moments] of firstVersionSums) {
         let buckets = surveys.get(surveyId);
         if (!buckets) surveys.set(surveyId, (buckets = new Map()));
         for (const [moment, { rows, idSum }] of moments) {

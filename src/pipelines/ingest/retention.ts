@@ -25,14 +25,14 @@ export interface RetentionDeps {
  * Trims a shard's stream: what was stored stays for ten minutes, and less long as soon as the intake needs the room, down to nothing. What is not
  * stored, or not handed on yet, always stays: the stream's own script sees to that.
  */
-export function createRetention({ stream, shard, memory: room }: RetentionDeps) {
+export function createRetention({ stream, shard, memory }: RetentionDeps) {
   // A record a batch, since ten minutes may hold a million entries.
   let retainedBatches: { id: string; bytes: number }[] = [];
   let trimmedAtMs = Number.NEGATIVE_INFINITY;
 
   /** Forgets the oldest batches that take the surplus; gives the id from which on the stream is kept, undefined where there is room. */
   const freeSurplus = (): string | undefined => {
-    const surplus = room.surplusBytes();
+    const surplus = memory.surplusBytes();
     if (surplus <= 0) return undefined;
     let [freed, drop] = [0, 0];
     while (drop < retainedBatches.length && freed < surplus) {
@@ -40,7 +40,7 @@ export function createRetention({ stream, shard, memory: room }: RetentionDeps) 
       drop += 1;
     }
     retainedBatches = retainedBatches.slice(drop);
-    room.freed(freed);
+    memory.freed(freed);
     return retainedBatches[0]?.id ?? maxEntryId;
   };
 

@@ -48,22 +48,22 @@ const maxBackoffMs = 5000;
  * one; throws when the shard is lost or the service stops. What the store says of an insert is not believed: an engine that fails between
  * two steps of its own may say that it has stored what it has not.
  */
-export function createStoreBatch({ sink, stream, log, metrics, sleep: pause, abortSignal: breakOff }: StoreBatchDeps) {
+export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSignal }: StoreBatchDeps) {
   return async ({ owner, lease, entries }: BatchToStore): Promise<BatchKeys> => {
     const shard = owner.shard.index;
     const codeColumns = Math.max(0, ...entries.map((entry) => entry.codeColumns));
     /** Rows that the store cannot read. */
     const deadLetterLines = new Set<string>();
 
-    const waitBefore = (attempt: number): Promise<void> => pause(Math.min(maxBackoffMs, 100 * 2 ** Math.min(attempt, 6)));
+    const waitBefore = (attempt: number): Promise<void> => sleep(Math.min(maxBackoffMs, 100 * 2 ** Math.min(attempt, 6)));
 
     const store = async (piece: BatchPart): Promise<void> => {
       const { lines, rows } = piece;
       let tooLarge = 0;
-      for (let attempt = 0; !breakOff.aborted; attempt += 1) {
+      for (let attempt = 0; !abortSignal.aborted; attempt += 1) {
         lease.assertHeld();
         const startedAt = performance.now();
-        const outcome = await sink.insertBatch({ lines, rows, codeColumns, attempt, signal: breakOff });
+        const outcome = await sink.insertBatch({ lines, rows, codeColumns, attempt, signal: abortSignal });
         if (outcome.kind === 'stored') {
           metrics.inserted(rows, (performance.now() - startedAt) / 1000);
           lease.reportProgress();
@@ -99,7 +99,7 @@ export function createStoreBatch({ sink, stream, log, metrics, sleep: pause, abo
 
     /** What the store does not hold of these lines although it should, once it can be asked. */
     const missing = async (lines: Buffer): Promise<BatchPart | undefined> => {
-      for (let attempt = 0; !breakOff.aborted; attempt += 1) {
+      for (let attempt = 0; !abortSignal.aborted; attempt += 1) {
         lease.assertHeld();
         try {
           return excludeLines(await sink.missing(lines, keys), deadLetterLines);
@@ -114,10 +114,10 @@ export function createStoreBatch({ sink, stream, log, metrics, sleep: pause, abo
     /** Before the rows: a repeat of what is acknowledged must be recognised. */
     const storeRecords = async (): Promise<void> => {
       const records = entries.filter(({ records }) => records.length > 0).map(({ records }) => ({ count: 1, rows: records }));
-      for (let attempt = 0; records.length > 0 && !breakOff.aborted; attempt += 1) {
+      for (let attempt = 0; records.length > 0 && !abortSignal.aborted; attempt += 1) {
         lease.assertHeld();
         try {
-          return await sink.insertRecords(linesOf(records), breakOff);
+          return await sink.insertRecords(linesOf(records), abortSignal);
         } catch (error) {
           metrics.insertRetried();
           log.warn({ err: error, attempt, shard }, 'idempotency records were not stored yet');

@@ -21,18 +21,18 @@ const pageSize = 100;
  * Removes wordings that nothing names any more: no response, not even one that could not be stored, and no export. Nobody answers a version
  * that was replaced a day ago, so what names it by then is to be seen.
  */
-export function createRemoveOldVersions({ versions, responses, reading, deadLetters: buried, now, log, stopping }: RemoveOldVersionsDeps) {
+export function createRemoveOldVersions({ versions, responses, reading, deadLetters, now, log, stopping }: RemoveOldVersionsDeps) {
   /** Notes the versions that letters of these surveys name; undefined where one cannot be read. */
   const collectDeadLetterVersions = async (named: ReadonlyMap<string, Set<number | undefined>>): Promise<void> =>
-    void (await buried.filter(({ surveyId, head }) => {
+    void (await deadLetters.filter(({ surveyId, head }) => {
       named.get(surveyId ?? '')?.add(head?.surveyVersion);
       return false;
     }));
 
   const removeOf = async (surveyId: string, inLetters: ReadonlySet<number | undefined>): Promise<void> => {
     if (inLetters.has(undefined)) return;
-    const named = [...(await responses.findSurveyVersions(surveyId)), ...[...inLetters].flatMap((version) => version ?? [])];
-    await versions.removeUnreferenced(surveyId, { referenced: named, replacedBefore: new Date(now() - dayMs) });
+    const referenced = [...(await responses.findSurveyVersions(surveyId)), ...[...inLetters].flatMap((version) => version ?? [])];
+    await versions.removeUnreferenced(surveyId, { referenced, replacedBefore: new Date(now() - dayMs) });
   };
 
   const logSkipped = (surveyId: string) => (error: unknown) => log.debug({ err: error, surveyId }, 'checking the versions of a survey failed');

@@ -42,9 +42,9 @@ const livenessCheckMs = 5000;
 export function openStoreConnections(options: StoreConnectionsOptions): StoreConnections {
   const { urls, settings, placement, log, clickhouse, openIntake, openJobs } = options;
   let isFormerKnown = (): boolean => true;
-  const contact = (words: Words, at: readonly string[], meet: StoreConnectionOptions['connect']): StoreConnection => {
+  const contact = (words: Words, at: readonly string[], connect: StoreConnectionOptions['connect']): StoreConnection => {
     const place = `${words.setting} ${at.map(addressOf).join(', ')}`;
-    return createStoreConnection({ ...words, place, connect: meet, isUnreachable: isUnreachableError, describeError: describeConnectionError, log });
+    return createStoreConnection({ ...words, place, connect, isUnreachable: isUnreachableError, describeError: describeConnectionError, log });
   };
 
   const intake = contact({ name: 'Redis', publicName: 'The intake', setting: 'REDIS_URL' }, [urls.redis], ({ signal }) =>
@@ -66,9 +66,9 @@ export function openStoreConnections(options: StoreConnectionsOptions): StoreCon
   const postgresWords = { name: 'PostgreSQL', publicName: 'The control plane', setting: 'DATABASE_URL' };
   const postgres = contact(postgresWords, [urls.postgres], (attempt) => connectPostgres(urls.postgres, log, attempt));
   const clickhouseWords = { name: 'ClickHouse', publicName: 'The response store', setting: 'CLICKHOUSE_URL' };
-  const responses = contact(clickhouseWords, urls.clickhouse, async ({ serverAnswered: answered }) => {
+  const responses = contact(clickhouseWords, urls.clickhouse, async ({ serverAnswered }) => {
     await probeStores.clickhouse(clickhouse, urls.clickhouse);
-    answered();
+    serverAnswered();
     await migrateClickHouse(clickhouse, placement);
   });
   const all = [intake, jobs, postgres, responses];
@@ -87,11 +87,11 @@ async function withConnection(url: string, log: Log, signal: AbortSignal, step: 
 }
 
 /** Over connections of the attempt's own: an attempt that is given up leaves nothing behind that waits. */
-async function connectPostgres(url: string, log: Log, { signal, serverAnswered: answered }: Attempt): Promise<void> {
+async function connectPostgres(url: string, log: Log, { signal, serverAnswered }: Attempt): Promise<void> {
   const sql = createPostgres(url, { log, poolSize: 2 });
   signal.addEventListener('abort', () => void sql.end({ timeout: 0 }).catch(() => undefined));
   await probeStores.postgres(sql, url);
-  answered();
+  serverAnswered();
   await whileReachable(sql, migratePostgres(sql, log));
 }
 

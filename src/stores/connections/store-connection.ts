@@ -68,14 +68,14 @@ export class NoAnswerError extends Error {
 
 /** Tries to reach a store, from now on and in the background, until it is reached or the contact is stopped. */
 export function createStoreConnection(options: StoreConnectionOptions): StoreConnection {
-  const { name, place, publicName: part, connect: meet, isUnreachable: isAbsence, describeError: wordsFor, log } = options;
+  const { name, place, publicName, connect, isUnreachable, describeError, log } = options;
   const { attemptMs = defaultAttemptMs, retryMs = defaultRetryMs, refusedRetryMs = defaultRefusedRetryMs } = options;
   let [isReached, isPreparing, isRefused, isStopped] = [false, false, false, false];
   let reason = 'no answer yet';
   let abort: () => void = () => undefined;
   let resolveReady: () => void = () => undefined;
   let resolveRefused: (error: unknown) => void = () => undefined;
-  const reached = new Promise<void>((resolve) => (resolveReady = resolve));
+  const ready = new Promise<void>((resolve) => (resolveReady = resolve));
   const refused = new Promise<unknown>((resolve) => (resolveRefused = resolve));
 
   const attempt = async (): Promise<void> => {
@@ -85,12 +85,12 @@ export function createStoreConnection(options: StoreConnectionOptions): StoreCon
       timer = setTimeout(() => reject(new NoAnswerError(attemptMs)), attemptMs);
       abort = () => reject(new Error('the contact was stopped'));
     });
-    const answered = (): void => {
+    const serverAnswered = (): void => {
       clearTimeout(timer);
       isPreparing = true;
     };
     try {
-      await Promise.race([meet({ signal: controller.signal, serverAnswered: answered }), over]);
+      await Promise.race([connect({ signal: controller.signal, serverAnswered }), over]);
     } finally {
       clearTimeout(timer);
       isPreparing = false;
@@ -99,11 +99,11 @@ export function createStoreConnection(options: StoreConnectionOptions): StoreCon
   };
 
   const recordFailure = (error: unknown): void => {
-    const words = wordsFor(error);
+    const words = describeError(error);
     const isNew = reason !== words;
     reason = words;
     const wasRefused = isRefused;
-    isRefused = !isAbsence(error);
+    isRefused = !isUnreachable(error);
     if (isRefused) resolveRefused(error);
     if (isNew && !isRefused) log.warn({ err: error, store: name }, 'a store is not reached yet');
     const isOther = isNew && isRefused && wasRefused;
@@ -130,13 +130,13 @@ export function createStoreConnection(options: StoreConnectionOptions): StoreCon
       } catch (error) {
         if (isStopped) return;
         recordFailure(error);
-        await pause(isAbsence(error) ? Math.min(retryMs, firstRetryMs * 2 ** Math.min(tries, 10)) : refusedRetryMs);
+        await pause(isUnreachable(error) ? Math.min(retryMs, firstRetryMs * 2 ** Math.min(tries, 10)) : refusedRetryMs);
       }
   };
   void run();
 
   return {
-    name, ready: reached, refused,
+    name, ready, refused,
     get state() {
       return isReached ? ('reached' as const) : ('waiting' as const);
     },
@@ -151,7 +151,7 @@ export function createStoreConnection(options: StoreConnectionOptions): StoreCon
         ? `${name} is being brought up to date (${place})`
         : `${name} cannot be ${isRefused ? 'used' : 'reached'} (${place}: ${reason})`,
     assertReady: () => {
-      if (!isReached) throw unavailable(`${part} cannot be reached`);
+      if (!isReached) throw unavailable(`${publicName} cannot be reached`);
     },
     stop: () => {
       isStopped = true;
@@ -177,14 +177,14 @@ export async function waitForStores(contacts: readonly StoreConnection[], patien
   let timer: NodeJS.Timeout | undefined;
   const deadlinePassed = new Promise<void>((resolve) => {
     const poll = (): void => {
-      const mostMs = contacts.some(({ isMigrating: isPreparing }) => isPreparing) ? Math.max(answerMs, prepareMs) : answerMs;
+      const mostMs = contacts.some(({ isMigrating }) => isMigrating) ? Math.max(answerMs, prepareMs) : answerMs;
       if (performance.now() - beganAt >= mostMs) resolve();
       else timer = setTimeout(poll, pollMs);
     };
     poll();
   });
   const refused = Promise.race(contacts.map((contact) => contact.refused)).then((error) => Promise.reject(error));
-  const allReached = Promise.all(contacts.map(({ ready: reached }) => reached));
+  const allReached = Promise.all(contacts.map(({ ready }) => ready));
   await Promise.race([allReached, refused, deadlinePassed]).finally(() => clearTimeout(timer));
 }
 
@@ -195,7 +195,7 @@ export function startWhenReady(
 ): () => Promise<void> {
   let isStopped = false;
   let stop: () => Promise<void> = async () => undefined;
-  void Promise.all(contacts.map(({ ready: reached }) => reached)).then(() => {
+  void Promise.all(contacts.map(({ ready }) => ready)).then(() => {
     if (!isStopped) stop = start();
   });
   return () => {

@@ -34,14 +34,14 @@ const defaultReplyTimeoutSeconds = statementTimeoutMs / 1000 + replyMarginSecond
  * is given up: its statements fail as CONNECTION_CLOSED, and idle connections are closed with it. The system looks
  * after connections by itself, too (TCP keepalive from 10 s on), which a server or proxy that stands still passes.
  */
-export function createPostgres(url: string, { log, poolSize = 10, replyTimeoutSeconds: silenceSeconds = defaultReplyTimeoutSeconds }: PostgresOptions): Sql {
+export function createPostgres(url: string, { log, poolSize = 10, replyTimeoutSeconds = defaultReplyTimeoutSeconds }: PostgresOptions): Sql {
   return postgres(url, {
     max: poolSize,
     connect_timeout: 5,
     idle_timeout: 300,
     keep_alive: 10,
-    silence_timeout: silenceSeconds,
-    onsilence: () => log.warn({ seconds: silenceSeconds }, 'a connection to PostgreSQL is silent and is given up'),
+    silence_timeout: replyTimeoutSeconds,
+    onsilence: () => log.warn({ seconds: replyTimeoutSeconds }, 'a connection to PostgreSQL is silent and is given up'),
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
     connection: { statement_timeout: statementTimeoutMs, lock_timeout: 5000, application_name: 'survey-service' },
     onnotice: (notice) => log.debug({ notice: notice.message }, 'postgres notice'),

@@ -52,12 +52,12 @@ describe('what was saved of an open response', () => {
     for (const { responseId, row, startedAtMs, language, respondent, metadata, version, after } of saves) {
       const found = await recall({ surveyId: survey.id, responseId, known: { observedVersion: version, submittedAtMs: givenStart }, codePositions: survey.slotCounts.codes });
       assert.ok(found);
-      const { saved: kept } = found;
-      assert.deepEqual([found.observedVersion, found.isComplete, kept.submittedAtMs], [version, false, givenStart]);
-      assert.deepEqual({ language: kept.language, respondent: kept.respondent, metadata: { ...kept.metadata } }, { language, respondent, metadata: { ...metadata } });
-      assert.equal(durationMs(kept.startedAtMs, givenStart), durationMs(startedAtMs, givenStart));
+      const { saved } = found;
+      assert.deepEqual([found.observedVersion, found.isComplete, saved.submittedAtMs], [version, false, givenStart]);
+      assert.deepEqual({ language: saved.language, respondent: saved.respondent, metadata: { ...saved.metadata } }, { language, respondent, metadata: { ...metadata } });
+      assert.equal(durationMs(saved.startedAtMs, givenStart), durationMs(startedAtMs, givenStart));
       // The intake keeps it as JSON.
-      assert.deepEqual(rowOf(after, kept.row), rowOf(after, JSON.parse(JSON.stringify(row))));
+      assert.deepEqual(rowOf(after, saved.row), rowOf(after, JSON.parse(JSON.stringify(row))));
     }
   });
 
@@ -81,8 +81,8 @@ describe('what was saved of an open response', () => {
     const given = { surveyId, responseId, isComplete: false, completedAtMs: 0 };
     await database.store([responseLine({ ...given, version: 1 })]);
     const forgotten = { surveyId, responseId, known: { observedVersion: 2, submittedAtMs: givenStart }, codePositions: 0 };
-    const settled = async () => void (await database.store([responseLine({ ...given, version: 2, respondent: 'second' })]));
-    assert.equal((await createRestore({ responses: database.responses, deadLetters: buried, reading: { caughtUp: settled } })(forgotten))?.saved.respondent, 'second');
+    const caughtUp = async () => void (await database.store([responseLine({ ...given, version: 2, respondent: 'second' })]));
+    assert.equal((await createRestore({ responses: database.responses, deadLetters: buried, reading: { caughtUp } })(forgotten))?.saved.respondent, 'second');
     const lost = createRestore({ responses: database.responses, deadLetters: buried, reading: { caughtUp: async () => undefined } })({ ...forgotten, known: { observedVersion: 3, submittedAtMs: givenStart } });
     await assert.rejects(lost, { code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 5 });
   });

@@ -327,24 +327,25 @@ describe('definitions of open surveys in Redis', () => {
       rateLimits: { submit: 1000 }, retentionDays: null, dataDir: '/nonexistent', intakeShards: 2,
       clickhouseCluster: undefined,
     };
-    const figures = createMetrics();
+    const metrics = createMetrics();
     const open = async (postgres: string) => {
       const urls = { redis: new URL('/10', redisUrl).href, redisJobs, postgres, clickhouse: [clickhouseUrl] };
-      const stores = await openStores({ urls, settings, log, metrics: figures });
+      const stores = await openStores({ urls, settings, log, metrics });
       const secrets = createSecrets('a master key for tests');
-      const options = { settings: settings as unknown as Settings, stores, metrics: figures, secrets, log };
+      const options = { settings: settings as unknown as Settings, stores, metrics, secrets, log };
       return { stores, core: createCore(options) };
     };
     const url = new URL(database.url);
     url.host = `127.0.0.1:${proxy.port}`;
     const [whole, cut] = [await open(database.url), await open(url.href)];
+    await Promise.all([whole, cut].flatMap(({ stores }) => stores.contacts.all.map(({ ready }) => ready)));
     try {
       const { id } = await published({}, { ...here, actors: whole.core.actors });
       proxy.set('refuse');
       assert.equal(await submitTo(cut.core.submit)(id), 'accepted');
       assert.equal((await cut.core.currentSurvey(id))?.survey.id, id);
       const used = /intake_memory_use_bytes\{[^}]*use="definitions"[^}]*\} [1-9]/;
-      await eventually(async () => assert.match(await formatMetrics([await figures.collect()]), used));
+      await eventually(async () => assert.match(await formatMetrics([await metrics.collect()]), used));
     } finally {
       for (const { core, stores } of [whole, cut]) {
         core.actors.stop();

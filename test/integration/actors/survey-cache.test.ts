@@ -214,10 +214,10 @@ describe('surveys in memory beside the intake', () => {
   });
 
   it('are read again, when they are asked for, after news may have been lost', async () => {
-    const listener = createWaitingRedis(url, log);
-    const sender = createSharedRedis(url, log);
-    await Promise.all([listener.connect(), sender.connect()]);
-    const messages = createPubSub({ publisher: sender, subscriber: listener, log });
+    const subscriber = createWaitingRedis(url, log);
+    const publisher = createSharedRedis(url, log);
+    await Promise.all([subscriber.connect(), publisher.connect()]);
+    const messages = createPubSub({ publisher, subscriber, log });
     const { id, row, world, actors } = await holding();
     const heard: number[] = [];
     try {
@@ -239,8 +239,8 @@ describe('surveys in memory beside the intake', () => {
       await eventually(() => assert.deepEqual(heard, [9]));
     } finally {
       actors.stop();
-      listener.disconnect();
-      sender.disconnect();
+      subscriber.disconnect();
+      publisher.disconnect();
     }
   });
 });

@@ -23,43 +23,43 @@ const body = new URL(`data:text/javascript,${encodeURIComponent(`
 
 describe('a thread of its own', () => {
   it('answers each request, also beside one that fails', async () => {
-    const { run: ask } = createWorkerThread<unknown, number>({ script: body, name: 'the thread' });
-    const [one, failed, two] = await Promise.allSettled([ask(1), ask('fail'), ask(2)]);
+    const { run } = createWorkerThread<unknown, number>({ script: body, name: 'the thread' });
+    const [one, failed, two] = await Promise.allSettled([run(1), run('fail'), run(2)]);
     assert.deepEqual([one, two], [{ status: 'fulfilled', value: 2 }, { status: 'fulfilled', value: 4 }]);
     assert.equal(failed?.status === 'rejected' && failed.reason.message, 'failed');
   });
 
   it('fails what it was busy with when it dies, and another goes on with the rest', async () => {
-    const { run: ask } = createWorkerThread<unknown, number>({ script: body, name: 'the thread' });
-    assert.equal(await ask(1), 2);
-    const outcomes = await Promise.allSettled([ask(2), ask('die'), ask(3), ask('die'), ask(4)]);
+    const { run } = createWorkerThread<unknown, number>({ script: body, name: 'the thread' });
+    assert.equal(await run(1), 2);
+    const outcomes = await Promise.allSettled([run(2), run('die'), run(3), run('die'), run(4)]);
     assert.deepEqual(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : String(outcome.reason))), [4, 'Error: dying', 6, 'Error: dying', 8]);
-    assert.equal(await ask(5), 10);
+    assert.equal(await run(5), 10);
   });
 
   it('is ended when it says nothing for too long, and another goes on with the rest', async () => {
-    const { run: ask } = createWorkerThread<unknown, number>({ script: body, name: 'the thread', heartbeatTimeoutMs: 2000 });
-    const waiting = ask('hang');
-    const others = [ask(3), ask(4)];
+    const { run } = createWorkerThread<unknown, number>({ script: body, name: 'the thread', heartbeatTimeoutMs: 2000 });
+    const waiting = run('hang');
+    const others = [run(3), run(4)];
     await assert.rejects(waiting, /the thread was silent for too long/);
     assert.deepEqual(await Promise.all(others), [6, 8]);
-    assert.equal(await ask(5), 10);
+    assert.equal(await run(5), 10);
   });
 
   it('is left to what takes longer but says that it comes on', async () => {
-    const { run: ask } = createWorkerThread<unknown, number>({ script: body, name: 'the thread', heartbeatTimeoutMs: 2000 });
-    assert.equal(await ask('long'), 1);
+    const { run } = createWorkerThread<unknown, number>({ script: body, name: 'the thread', heartbeatTimeoutMs: 2000 });
+    assert.equal(await run('long'), 1);
   });
 
   it('fails what cannot be sent to it, and nothing else', async () => {
-    const { run: ask } = createWorkerThread<unknown, number>({ script: body, name: 'the thread' });
-    const [cannot, one] = await Promise.allSettled([ask(() => undefined), ask(1)]);
+    const { run } = createWorkerThread<unknown, number>({ script: body, name: 'the thread' });
+    const [cannot, one] = await Promise.allSettled([run(() => undefined), run(1)]);
     assert.deepEqual([cannot?.status, one], ['rejected', { status: 'fulfilled', value: 2 }]);
   });
 
   it('fails everything that is asked of it where there is none, one after the other', async () => {
-    const { run: ask } = createWorkerThread<unknown, number>({ script: new URL('data:text/javascript,throw new Error("no module")'), name: 'the thread' });
-    const outcomes = await Promise.allSettled([ask(1), ask(2), ask(3)]);
+    const { run } = createWorkerThread<unknown, number>({ script: new URL('data:text/javascript,throw new Error("no module")'), name: 'the thread' });
+    const outcomes = await Promise.allSettled([run(1), run(2), run(3)]);
     assert.deepEqual(outcomes.map((outcome) => outcome.status === 'rejected' && String(outcome.reason)), ['Error: no module', 'Error: no module', 'Error: no module']);
   });
 });

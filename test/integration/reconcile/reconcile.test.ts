@@ -76,11 +76,11 @@ it('every survey whose end has come is closed in one turn, however many they are
   await surveys.create({ ...blankSurvey(newId(), database.ownerId, start), status: 'ACTIVE', endsAt: new Date(Date.now() + 60_000) });
   await surveys.create({ ...blankSurvey(newId(), database.ownerId, start), status: 'CLOSED', endsAt: end });
   const asked: string[] = [];
-  const timeCame = async (surveyId: string) => {
+  const timeReached = async (surveyId: string) => {
     asked.push(surveyId);
     throw new Error('only a newer version can close it');
   };
-  const turn = createCloseEndedSurveys({ surveys, actors: { timeReached: timeCame }, now: Date.now, log });
+  const turn = createCloseEndedSurveys({ surveys, actors: { timeReached }, now: Date.now, log });
   await turn();
   assert.deepEqual(asked.sort(), due);
   await turn();

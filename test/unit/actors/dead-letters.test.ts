@@ -23,7 +23,7 @@ const record = (version: number, more: Partial<ResponseRecord> = {}): ResponseRe
 function setUp(start: { stored?: ResponseRecord; deleted?: number; letters?: readonly string[]; meanwhile?(world: { stored: ResponseRecord | undefined; letters: readonly string[] }): void }) {
   const world = { stored: start.stored, letters: start.letters ?? [] };
   const shards = createShards(1);
-  const buried = createDeadLetters({
+  const deadLetters = createDeadLetters({
     stream: { findDeadLetters: fakeDeadLetters(() => deadLettersOf(world.letters)), removeDeadLetters: async () => undefined }, shards,
   });
   const responses = {
@@ -34,20 +34,20 @@ function setUp(start: { stored?: ResponseRecord; deleted?: number; letters?: rea
     start.meanwhile?.(world);
     return '5-0';
   };
-  const recall = createRestore({ responses, deadLetters: buried, reading: { caughtUp: async () => void (await settled()) } });
-  const reading = createConsistentReads({ responses, deadLetters: buried, shards, stream: { newestId: async () => '5-0', acknowledged: settled, isDeleted: async () => false } });
+  const recall = createRestore({ responses, deadLetters, reading: { caughtUp: async () => void (await settled()) } });
+  const reading = createConsistentReads({ responses, deadLetters, shards, stream: { newestId: async () => '5-0', acknowledged: settled, isDeleted: async () => false } });
   const asked = (known: EvictedResponse['known']) => recall({ surveyId, responseId, known, codePositions: 3 });
   return { asked, hasAnswers: (slot: number) => reading.hasAnswers({ surveyId, slots: { codes: { '': slot } } } as unknown as Question), trace: () => reading.trace(responseId), isThere: () => reading.isAccepted(responseId) };
 }
 
 describe('a response whose last save lies among the dead letters', () => {
   const letter = responseLine({ ...given, version: 2, codes: [0, 3], texts: ['buried'], respondent: 'me', durationMs: 9000 });
-  const kept = { submittedAtMs: at, startedAtMs: at - 9000, language: 'en', respondent: 'me', metadata: {}, row: { codes: [0, 3, 0], numbers: [], texts: ['buried'] } };
+  const saved = { submittedAtMs: at, startedAtMs: at - 9000, language: 'en', respondent: 'me', metadata: {}, row: { codes: [0, 3, 0], numbers: [], texts: ['buried'] } };
 
   it('goes on with what was saved there', async () => {
     for (const known of [{ observedVersion: 2, submittedAtMs: at }, { observedVersion: 2, submittedAtMs: undefined }, undefined])
-      assert.deepEqual(await setUp({ stored: record(1), letters: [letter] }).asked(known), { observedVersion: 2, isComplete: false, saved: kept });
-    assert.deepEqual(await setUp({ letters: [letter] }).asked(undefined), { observedVersion: 2, isComplete: false, saved: kept }, 'nothing of it is stored');
+      assert.deepEqual(await setUp({ stored: record(1), letters: [letter] }).asked(known), { observedVersion: 2, isComplete: false, saved });
+    assert.deepEqual(await setUp({ letters: [letter] }).asked(undefined), { observedVersion: 2, isComplete: false, saved }, 'nothing of it is stored');
   });
 
   it('goes on with what is stored where that is newer', async () => {

@@ -20,7 +20,7 @@ it('a run of the retention rules reads what could not be stored once, however ma
   }));
   const [removed, dropped]: [string[], string[]] = [[], []];
   let read = 0;
-  const buried = createDeadLetters({
+  const deadLetters = createDeadLetters({
     stream: {
       findDeadLetters: fakeDeadLetters((shard) => {
         const found = letters.filter((each) => each.shard === shard).map(({ letter }) => letter);
@@ -38,7 +38,7 @@ it('a run of the retention rules reads what could not be stored once, however ma
     uploads: { removeOfResponses: async () => undefined as never }, uploadRows: { markUnverified: async () => undefined as never }, annotations: { removeOfResponses: async () => undefined as never },
     audit: { record: async () => undefined as never },
     rules: async () => surveys.map((surveyId) => ({ surveyId, days: 7 })),
-    deadLetters: buried, now: () => nowMs,
+    deadLetters, now: () => nowMs,
   };
   assert.equal(await createResponseErasure(deps as ResponseErasureDeps).eraseExpired(), surveys.length);
   const old = letters.filter(({ days }) => days === 20);
@@ -52,13 +52,13 @@ it('a response that is erased takes its saves along that could not be stored, an
   const [surveyId, responseId, other] = [newId(), newResponseId(), newResponseId()];
   const letters = [responseId, other].map((id, index) => ({ id: `${index}-1`, reason: 'for this test', isKnown: true, rows: Buffer.from(JSON.stringify([surveyId, id, nowMs, 2, 0, 1, 0, 0, -1, 'en', '', {}, [], ['private']])) }));
   const did: string[] = [];
-  const buried = createDeadLetters({
+  const deadLetters = createDeadLetters({
     stream: { findDeadLetters: fakeDeadLetters(() => letters), removeDeadLetters: async (_shard, ids) => void did.push(`dropped ${ids.join()}`) }, shards,
   });
   const nothing = async () => undefined as never;
   const deps: Partial<ResponseErasureDeps> = {
     intake: { deleteResponse: async () => did.push('removed') > 0 }, responses: { findMarkedForDeletion: async () => [], findAll: async () => [], wasDeleted: async () => false }, exports: { invalidate: async () => [], limitExpiry: nothing },
-    uploads: { removeOfResponses: nothing }, uploadRows: { markUnverified: nothing }, annotations: { removeOfResponses: nothing }, deadLetters: buried, now: () => nowMs,
+    uploads: { removeOfResponses: nothing }, uploadRows: { markUnverified: nothing }, annotations: { removeOfResponses: nothing }, deadLetters, now: () => nowMs,
   };
   assert.equal(await createResponseErasure(deps as ResponseErasureDeps).eraseOne({ surveyId, responseId }, { surveyId, responseId, submittedAtMs: nowMs, isComplete: false }), true);
   assert.deepEqual(did, ['removed', 'dropped 0-1,0-1']);
@@ -77,7 +77,7 @@ describe('a response of which something could not be stored', () => {
       world.fails = '';
       throw unavailable('For this test', 2);
     };
-    const buried = createDeadLetters({
+    const deadLetters = createDeadLetters({
       stream: {
         findDeadLetters: fakeDeadLetters(() => world.letters),
         removeDeadLetters: async (_shard, ids) => {
@@ -104,7 +104,7 @@ describe('a response of which something could not be stored', () => {
         limitExpiry: nothing,
       },
       reading: { caughtUp: nothing }, uploads: { removeOfResponses: async () => (world.traces += 1) }, uploadRows: { markUnverified: async (ids) => void world.doubted.push(...ids) },
-      annotations: { removeOfResponses: nothing }, deadLetters: buried, now: () => nowMs,
+      annotations: { removeOfResponses: nothing }, deadLetters, now: () => nowMs,
     };
     return { world, ...createResponseErasure(deps as ResponseErasureDeps) };
   }

@@ -33,13 +33,13 @@ describe('a call within limits', () => {
   it('is not sent where AI was switched off while it waited for room', async () => {
     let isOn = true;
     const takes = [5, 0];
-    const take = async () => {
+    const acquire = async () => {
       const waitMs = takes.shift() ?? 0;
       if (waitMs === 0) isOn = false;
       return waitMs;
     };
     const settled: number[] = [];
-    const { metered, sent } = scene({ budget: { acquire: take, recordUsage: async (_, { tokens }) => void settled.push(tokens), pause: async () => {} }, surveys: { isEnabled: async () => isOn } });
+    const { metered, sent } = scene({ budget: { acquire, recordUsage: async (_, { tokens }) => void settled.push(tokens), pause: async () => {} }, surveys: { isEnabled: async () => isOn } });
     await assert.rejects(ask(metered, task, signal), { code: 'AI_DISABLED' });
     assert.deepEqual([sent(), settled], [0, [0]], 'it gives back what it had taken');
   });
@@ -117,13 +117,13 @@ describe('a call within limits', () => {
     let [nowMs, takes, looks] = [0, 0, 0];
     t.mock.method(performance, 'now', () => nowMs);
     const endless = new AbortController();
-    const take = async () => {
+    const acquire = async () => {
       for (let turns = 0; turns < 20; turns += 1) await turn();
       [nowMs, takes] = [nowMs + 1000, takes + 1];
       if (takes > 4) endless.abort(new Error('it is asked for again and again'));
       throw new Error('Command timed out');
     };
-    const { metered, sent } = scene({ budget: { acquire: take, recordUsage: async () => {}, pause: async () => {} }, surveys: { isEnabled: async () => ((looks += 1), true) } });
+    const { metered, sent } = scene({ budget: { acquire, recordUsage: async () => {}, pause: async () => {} }, surveys: { isEnabled: async () => ((looks += 1), true) } });
     await ask(metered, task, endless.signal);
     assert.deepEqual([sent(), takes, looks], [1, 1, 2], 'whether AI is on is asked again, and last');
   });

@@ -27,10 +27,10 @@ function setUp(fakes: { open?: DeliverDeps['secrets']['open']; due?: (held: read
   const secret = makeSecret();
   const deps: DeliverDeps = {
     webhooks: {
-      lease: async () => (did.push('lease'), { ...webhook, ...fakes.webhook }), renewLease: async ({ nextSendAt: nextTurnAt }) => (did.push('extend'), turns.push(nextTurnAt), true), release: async () => void did.push('release'), markFailing: async () => undefined, pause: async () => undefined, disable: async () => undefined,
+      lease: async () => (did.push('lease'), { ...webhook, ...fakes.webhook }), renewLease: async ({ nextSendAt }) => (did.push('extend'), turns.push(nextSendAt), true), release: async () => void did.push('release'), markFailing: async () => undefined, pause: async () => undefined, disable: async () => undefined,
     },
     deliveries: {
-      findDue: async (_id, { excludedIds: held, limit: most }) => fakes.due?.(held) ?? rows.filter(({ id }) => !settled.has(id) && !held.includes(id)).slice(0, most),
+      findDue: async (_id, { excludedIds, limit }) => fakes.due?.(excludedIds) ?? rows.filter(({ id }) => !settled.has(id) && !excludedIds.includes(id)).slice(0, limit),
       findPendingOfBatch: async () => [], bindBatch: async () => undefined,
       saveResults: async (settlements) => {
         await fakes.settle?.();

@@ -68,13 +68,13 @@ export async function analyseAnswers(deps: AnalyseDeps, analysis: Analysis): Pro
   const known = type === 'themes' ? await retryOnOutage(() => loadKnownThemes(store, job)) : undefined;
   const advance = createProgressReporter(deps, job);
   await storeRecoveredReplies(deps, analysis, known);
-  const clearings: Promise<void>[] = [];
+  const cleanups: Promise<void>[] = [];
   const rules = { atOnce: batchesAtOnce, delayMs: batchDelayMs, areIndependent: known === undefined, signal };
   const aheadCount = batchesAtOnce - (isPreparedAhead(rules) ? 1 : 0);
   await overlapCalls((own) => prefetch(readyBatches(deps, { job, survey, signal: own, advance }), aheadCount), rules, {
     async call(batch, flight) {
       // The next batch is told of the themes of this one, so it cannot be made ready sooner.
-      const reply = await send(deps, { ...analysis, ...flight, ...(known && { heard: () => undefined }) }, { batch, known, cleanups: clearings });
+      const reply = await send(deps, { ...analysis, ...flight, ...(known && { heard: () => undefined }) }, { batch, known, cleanups });
       if (known) await recordUsageOnFailure(reply, retryOnOutage(() => known.add(themed.parse(reply.parts.flatMap(({ value = [] }) => value)))));
       return reply;
     },
@@ -90,7 +90,7 @@ export async function analyseAnswers(deps: AnalyseDeps, analysis: Analysis): Pro
       await retryOnOutage(() => store.dropErased(answers.map(({ responseId }) => responseId)));
       await advance(share);
     },
-  }).finally(() => Promise.all(clearings));
+  }).finally(() => Promise.all(cleanups));
   await retryOnOutage(() => store.dropUnseen(job, job.id));
   if (type === 'themes') await mergeThemes(deps, analysis);
   return type === 'summary' ? summariseNotes(deps, analysis) : null;
@@ -113,7 +113,7 @@ interface SendContext {
   cleanups: Promise<void>[];
 }
 
-async function send(deps: AnalyseDeps, { job, type, provider, signal, near, begin, heard }: Analysis & OverlappedCall, { batch: { sent, answers, share }, known, cleanups: clearings }: SendContext): Promise<Reply> {
+async function send(deps: AnalyseDeps, { job, type, provider, signal, near, begin, heard }: Analysis & OverlappedCall, { batch: { sent, answers, share }, known, cleanups }: SendContext): Promise<Reply> {
   const calls: Promise<unknown>[] = [];
   const keeping = createBatchReplies(deps, job);
   const clearAway = async (): Promise<void> => {
@@ -133,7 +133,7 @@ async function send(deps: AnalyseDeps, { job, type, provider, signal, near, begi
     return { id, value };
   }).catch((error: unknown) => {
     // Beside what is still under way: the other calls must know at once.
-    clearings.push(clearAway().catch(() => undefined));
+    cleanups.push(clearAway().catch(() => undefined));
     throw error;
   });
   const parts = judged.map(({ from, to, value }) => partOf(type, { answers: answers.slice(from, to), id: value?.id ?? '', value: value?.value }));

@@ -95,8 +95,8 @@ function addSummary(workbook: exceljs.Workbook, { title, createdAt, summary }: T
 }
 
 /** In full precision, shown with the digits that are printed. */
-function addMeasures(sheet: exceljs.Worksheet, { measures: figures }: QuestionTable): void {
-  for (const { name, of, value, printed, isPercent } of figures) {
+function addMeasures(sheet: exceljs.Worksheet, { measures }: QuestionTable): void {
+  for (const { name, of, value, printed, isPercent } of measures) {
     const label = isPercent ? `${name}, %` : of === undefined ? name : `${name}: ${of}`;
     sheet.addRow([cellText(label), value]).getCell(2).numFmt = isPercent ? percentFormat : cellFormat(printed);
   }

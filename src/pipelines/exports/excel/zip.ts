@@ -104,16 +104,16 @@ function localHeader({ name }: Entry, { time, day }: DosTimestamp): Buffer {
   return Buffer.concat([header, name]);
 }
 
-function descriptor({ checksum, compressedSize: packedSize, size }: Entry): Buffer {
+function descriptor({ checksum, compressedSize, size }: Entry): Buffer {
   const bytes = Buffer.alloc(16);
   bytes.writeUInt32LE(0x08074b50, 0);
   bytes.writeUInt32LE(checksum, 4);
-  bytes.writeUInt32LE(packedSize, 8);
+  bytes.writeUInt32LE(compressedSize, 8);
   bytes.writeUInt32LE(size, 12);
   return bytes;
 }
 
-function centralHeader({ name, offset, checksum, compressedSize: packedSize, size }: Entry, { time, day }: DosTimestamp): Buffer {
+function centralHeader({ name, offset, checksum, compressedSize, size }: Entry, { time, day }: DosTimestamp): Buffer {
   const header = Buffer.alloc(46);
   header.writeUInt32LE(0x02014b50, 0);
   header.writeUInt16LE(20, 4);
@@ -123,7 +123,7 @@ function centralHeader({ name, offset, checksum, compressedSize: packedSize, siz
   header.writeUInt16LE(time, 12);
   header.writeUInt16LE(day, 14);
   header.writeUInt32LE(checksum, 16);
-  header.writeUInt32LE(packedSize, 20);
+  header.writeUInt32LE(compressedSize, 20);
   header.writeUInt32LE(size, 24);
   header.writeUInt16LE(name.length, 28);
   header.writeUInt32LE(offset, 42);

@@ -24,9 +24,9 @@ export function drawQuestion(sheet: Sheet, table: QuestionTable, place: { number
   sheet.gap(26);
 }
 
-function drawMeasures(sheet: Sheet, { measures: figures }: QuestionTable, words: Words): void {
-  if (figures.length === 0) return;
-  sheet.flow(figures.map(({ name, of, printed }) => ({ text: `${of === undefined ? words[name] : `${words[name]}, ${of}`}: ${printed}` })), { size: 8.5, color: quiet });
+function drawMeasures(sheet: Sheet, { measures }: QuestionTable, words: Words): void {
+  if (measures.length === 0) return;
+  sheet.flow(measures.map(({ name, of, printed }) => ({ text: `${of === undefined ? words[name] : `${words[name]}, ${of}`}: ${printed}` })), { size: 8.5, color: quiet });
   sheet.gap(4);
 }
 

@@ -33,7 +33,7 @@ type DefinitionRedis = Redis & {
 };
 
 /** Definitions of open surveys in the intake's Redis, each beside what the intake knows of its survey. */
-export function createDefinitionStore({ redis: plain, shards, maxBytes: bytesAtMost }: DefinitionStoreDeps) {
+export function createDefinitionStore({ redis: plain, shards, maxBytes }: DefinitionStoreDeps) {
   const redis = plain as DefinitionRedis;
   redis.defineCommand('keepDefinition', {
     numberOfKeys: 3, lua: readFileSync(assetPath('src/stores/redis/intake/definition.lua'), 'utf8'),
@@ -41,14 +41,14 @@ export function createDefinitionStore({ redis: plain, shards, maxBytes: bytesAtM
   const put = (surveyId: string, revision: number, packed: Buffer | ''): Promise<number> => {
     const shard = shards.of(surveyId);
     const keys = [definitionKey(shard, surveyId), surveyKey(shard, surveyId), definitionBytesKey(shard)];
-    const roomBytes = Math.floor(bytesAtMost() / shards.all.length);
+    const roomBytes = Math.floor(maxBytes() / shards.all.length);
     return orUnavailable(redis.saveDefinition(...keys, revision, formatVersion, packed, roomBytes));
   };
   return {
     /** Keeps the definition of the revision in force; any other is passed over. */
-    save: async (surveyId: string, { revision, compressed: packed }: StoredDefinition): Promise<SaveResult> => {
-      const isTooLarge = packed.length > maxDefinitionBytes;
-      const outcome = await put(surveyId, revision, isTooLarge ? '' : packed);
+    save: async (surveyId: string, { revision, compressed }: StoredDefinition): Promise<SaveResult> => {
+      const isTooLarge = compressed.length > maxDefinitionBytes;
+      const outcome = await put(surveyId, revision, isTooLarge ? '' : compressed);
       return outcome < 0 || isTooLarge ? 'no room' : outcome === 1 ? 'kept' : 'unchanged';
     },
 
@@ -64,9 +64,9 @@ export function createDefinitionStore({ redis: plain, shards, maxBytes: bytesAtM
       const failed = results?.find(([error]) => error)?.[0];
       if (failed) throw away(failed);
       const [inForce, fields] = (results ?? []).map(([, result]) => result) as [string | null, (Buffer | null)[]];
-      const [revision, storedForm, packed] = fields;
-      if (!revision || !packed || revision.toString() !== inForce || Number(storedForm) !== formatVersion) return undefined;
-      return { revision: Number(inForce), compressed: packed };
+      const [revision, storedForm, compressed] = fields;
+      if (!revision || !compressed || revision.toString() !== inForce || Number(storedForm) !== formatVersion) return undefined;
+      return { revision: Number(inForce), compressed };
     },
 
     /** Which of these surveys have no definition of their revision, or one of an older form. */

@@ -28,12 +28,12 @@ describe('an analysis whose calls are under way', () => {
 
   /** The store, of which `saveFindings` waits or fails as it is told. */
   const saving = (before: (save: number) => Promise<void>): Pick<AiStore, 'saveAnnotations'> => {
-    const { saveAnnotations: saveFindings } = createAiStore(scene.postgres.sql);
+    const { saveAnnotations } = createAiStore(scene.postgres.sql);
     let saves = 0;
     return {
       async saveAnnotations(...given) {
         await before((saves += 1));
-        await saveFindings(...given);
+        await saveAnnotations(...given);
       },
     };
   };

@@ -163,9 +163,9 @@ describe('the ingest of a shard', () => {
     const { metrics } = counting();
     let isAway = true;
     const heard: string[] = [];
-    const room = { surplusBytes: () => 1_000_000_000, freed: () => undefined };
+    const memory = { surplusBytes: () => 1_000_000_000, freed: () => undefined };
     const ingest = start(shard, {
-      metrics, memory: room, sink: taking(),
+      metrics, memory, sink: taking(),
       forward: async (entries) => {
         if (isAway) throw new Error('PostgreSQL is away');
         heard.push(...entries.map(({ id }) => id));

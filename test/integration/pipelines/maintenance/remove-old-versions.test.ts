@@ -37,9 +37,9 @@ async function reworded(): Promise<string> {
 const versionsOf = async (surveyId: string): Promise<number[]> =>
   (await database.sql<{ version: number }[]>`SELECT version FROM survey_versions WHERE survey_id = ${surveyId} ORDER BY version`).map(({ version }) => version);
 
-const sweep = (letters: readonly string[], hoursLater = 48, settled = async () => undefined as void) =>
+const sweep = (letters: readonly string[], hoursLater = 48, caughtUp = async () => undefined as void) =>
   createRemoveOldVersions({
-    versions: createSurveyVersions(database.sql), responses: stored.responses, reading: { caughtUp: settled }, now: () => Date.now() + hoursLater * 3_600_000, log: createLog('silent'),
+    versions: createSurveyVersions(database.sql), responses: stored.responses, reading: { caughtUp }, now: () => Date.now() + hoursLater * 3_600_000, log: createLog('silent'),
     deadLetters: createDeadLetters({
       shards: createShards(1),
       stream: { findDeadLetters: fakeDeadLetters(() => deadLettersOf(letters)), removeDeadLetters: async () => undefined },

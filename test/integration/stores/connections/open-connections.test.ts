@@ -66,7 +66,7 @@ describe('stores that are not reached yet', () => {
   it('let statements be written of parts that were written before', async () => {
     const part = stores.sql`1 AS one`;
     for (const gate of Object.values(gates)) await gate.forward();
-    await Promise.all(stores.contacts.all.map(({ ready: reached }) => reached));
+    await Promise.all(stores.contacts.all.map(({ ready }) => ready));
     assert.deepEqual([...(await stores.sql`SELECT ${part}`)], [{ one: 1 }]);
     assert.deepEqual(await stores.sql.begin(async (tx) => [...(await tx`SELECT ${part}`)]), [{ one: 1 }]);
     assert.equal(await stores.intakeRedis.ping(), 'PONG');

@@ -33,8 +33,8 @@ function newDataDir(): string {
 }
 
 function start(dataDir: string, names: readonly StoreName[] = storeNames, env: NodeJS.ProcessEnv = process.env): Promise<EmbeddedStores> {
-  const need = { redis: names.includes('redis'), redisJobs: names.includes('redisJobs'), postgres: names.includes('postgres'), clickhouse: names.includes('clickhouse') };
-  return startEmbeddedStores({ dataDir, needed: need, log: createLog('silent'), env });
+  const needed = { redis: names.includes('redis'), redisJobs: names.includes('redisJobs'), postgres: names.includes('postgres'), clickhouse: names.includes('clickhouse') };
+  return startEmbeddedStores({ dataDir, needed, log: createLog('silent'), env });
 }
 
 type Urls = { [K in 'redisUrl' | 'redisJobsUrl' | 'databaseUrl' | 'clickhouseUrl']?: string | undefined };

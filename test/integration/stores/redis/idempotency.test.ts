@@ -88,7 +88,7 @@ describe('what is remembered of accepted submissions', () => {
   it('is an open response until the response store has it, unless it was saved again since', async () => {
     const surveyId = await announceSurvey(intake);
     const [kept, dropped] = [newResponseId(), newResponseId()];
-    const save = (responseId: string, seen: number | null, digest: string) => intake.append(appendix(surveyId, { responseId, observedVersion: seen, digest, isComplete: false, savedState: '{}' }));
+    const save = (responseId: string, observedVersion: number | null, digest: string) => intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState: '{}' }));
     for (const id of [kept, dropped]) assert.equal((await save(id, null, 'one')).code, 'ACCEPTED');
     await generations().rotate(wanted);
     assert.equal((await save(kept, 1, 'two')).code, 'ACCEPTED');
@@ -103,7 +103,7 @@ describe('what is remembered of accepted submissions', () => {
   it('says of an open response whose first save it has forgotten that the response store knows it', async () => {
     const surveyId = await announceSurvey(intake);
     const responseId = newId();
-    const save = (seen: number, digest: string, more: Parameters<typeof appendix>[1] = {}) => intake.append(appendix(surveyId, { responseId, observedVersion: seen, digest, isComplete: false, savedState: '{}', ...more }));
+    const save = (observedVersion: number, digest: string, more: Parameters<typeof appendix>[1] = {}) => intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState: '{}', ...more }));
     await save(0, 'one');
     await storeAll();
     await drop();

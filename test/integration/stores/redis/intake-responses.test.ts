@@ -28,7 +28,7 @@ describe('what the intake knows of responses', () => {
     const surveyId = await survey();
     const responseId = newId();
     const large = JSON.stringify({ texts: ['四'.repeat(20_000)] });
-    const save = (seen: number, more: Parameters<typeof appendix>[1]) => intake.append(appendix(surveyId, { responseId, observedVersion: seen, isComplete: false, savedState: large, ...more }));
+    const save = (observedVersion: number, more: Parameters<typeof appendix>[1]) => intake.append(appendix(surveyId, { responseId, observedVersion, isComplete: false, savedState: large, ...more }));
     assert.equal((await save(0, { digest: first })).code, 'ACCEPTED');
     assert.deepEqual(await intake.state(responseId), { seen: 1, isDone: false, surveyId, submittedAtMs: submittedAt, data: large });
     assert.equal((await save(1, { digest: second })).code, 'ACCEPTED');
@@ -60,7 +60,7 @@ describe('what the intake knows of responses', () => {
 
   it('gives the reply to the first save again after the response was continued, and after it was completed', async () => {
     const [surveyId, responseId] = [await survey(), newId()];
-    const save = (seen: number, digest: string, isComplete = false) => intake.append(appendix(surveyId, { responseId, observedVersion: seen, digest, isComplete, savedState: isComplete ? '' : '{}' }));
+    const save = (observedVersion: number, digest: string, isComplete = false) => intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete, savedState: isComplete ? '' : '{}' }));
     const kept = (isComplete: boolean) => ['REPLAY', `${isComplete ? 1 : 0} ${encodeMoment(submittedAt)}`];
     const repeated = async (digest: string) => {
       const { code, text } = await save(0, digest);
@@ -80,7 +80,7 @@ describe('what the intake knows of responses', () => {
   it('goes on with a response of which it remembers nothing, unless that was deleted meanwhile', async () => {
     const surveyId = await survey();
     const [forgotten, deleted] = [newId(), newResponseId()];
-    const save = (responseId: string, seen: number, digest: string) => intake.append(appendix(surveyId, { responseId, observedVersion: seen, digest, isComplete: false, savedState: '{}' }));
+    const save = (responseId: string, observedVersion: number, digest: string) => intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState: '{}' }));
     for (const responseId of [forgotten, deleted]) {
       await save(responseId, 0, first);
       await plain.del(responseKey(responseId), answersKey(responseId));
@@ -97,7 +97,7 @@ describe('what the intake knows of responses', () => {
     const [surveyId, responseId] = [await survey(), newId()];
     const [former, later] = [Date.parse('2026-11-18T10:00:00.000Z'), submittedAt];
     const row = (ms: number) => `["${surveyId}","${responseId}",${ms},1,0,1]`;
-    const save = (submittedAtMs: number, seen: number, digest: string) => intake.append(appendix(surveyId, { responseId, observedVersion: seen, digest, isComplete: false, savedState: '{}', row: row(submittedAtMs), submittedAtMs, isLookupDone: true }));
+    const save = (submittedAtMs: number, observedVersion: number, digest: string) => intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState: '{}', row: row(submittedAtMs), submittedAtMs, isLookupDone: true }));
     const forget = () => forgetAll(responseId);
     for (const moment of [former, later]) {
       assert.equal((await save(moment, 0, first)).code, 'ACCEPTED');
@@ -120,7 +120,7 @@ describe('what the intake knows of responses', () => {
     const former = { n: '1', done: '0', digest: digestOf(first).padEnd(43, 'x'), reply: JSON.stringify({ isComplete: false, submittedAt: '2026-11-21T10:00:00.123Z' }), data: '{"kept":true}', survey: surveyId };
     await plain.hset(responseKey(responseId), former);
     assert.deepEqual(await intake.state(responseId), { seen: 1, isDone: false, surveyId, submittedAtMs: submittedAt, data: '{"kept":true}' });
-    const save = (seen: number, digest: string, state: string) => intake.append(appendix(surveyId, { responseId, observedVersion: seen, digest, isComplete: false, savedState: state }));
+    const save = (observedVersion: number, digest: string, savedState: string) => intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState }));
     assert.deepEqual([(await save(0, first, '')).code, (await save(0, first, '')).text], ['REPLAY', former.reply]);
     assert.equal((await save(1, second, '{"kept":"more"}')).code, 'ACCEPTED');
     assert.deepEqual([(await intake.state(responseId))?.savedState, await plain.hget(responseKey(responseId), 'data')], ['{"kept":"more"}', null]);

@@ -180,8 +180,8 @@ describe('the intake script', () => {
   it('lets only one of two merges of the same state through, and tells the other to look again', async () => {
     const surveyId = await survey();
     const responseId = newId();
-    const save = (seen: number, digest: string, isComplete = false) =>
-      intake.append(appendix(surveyId, { responseId, observedVersion: seen, digest, isComplete, savedState: isComplete ? '' : '{"kept":1}' }));
+    const save = (observedVersion: number, digest: string, isComplete = false) =>
+      intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete, savedState: isComplete ? '' : '{"kept":1}' }));
     assert.equal((await save(0, 'a')).code, 'ACCEPTED');
     const both = await Promise.all([save(1, 'b'), save(1, 'c')]);
     assert.deepEqual(both.map((result) => result.code), ['ACCEPTED', 'CHANGED']);
@@ -195,7 +195,7 @@ describe('the intake script', () => {
   it('names the survey of a row that only goes on with a response, so that all hear of it', async () => {
     const [surveyId, other] = [await survey(), await survey()];
     const responseId = newId();
-    const save = (seen: number) => intake.append(appendix(surveyId, { responseId, observedVersion: seen, digest: String(seen), isComplete: false, savedState: '{"kept":1}' }));
+    const save = (observedVersion: number) => intake.append(appendix(surveyId, { responseId, observedVersion, digest: String(observedVersion), isComplete: false, savedState: '{"kept":1}' }));
     await save(0);
     const before = await stream.newestId(shards.of(surveyId));
     assert.equal((await save(1)).code, 'ACCEPTED');

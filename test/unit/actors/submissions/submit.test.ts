@@ -50,8 +50,8 @@ function request(idempotencyKey: string | undefined): SubmissionRequest {
 
 describe('a submission whose upload is held by another', () => {
   it('gets the first reply again if it is a repeat', async () => {
-    const submit = submitWithout(({ keyHash, mustRefuse: isRefused }) => {
-      assert.deepEqual([keyHash, isRefused], [hashOfKey(surveyId, 'one'), true]);
+    const submit = submitWithout(({ keyHash, mustRefuse }) => {
+      assert.deepEqual([keyHash, mustRefuse], [hashOfKey(surveyId, 'one'), true]);
       return { code: 'REPLAY', remaining: 1, resetMs: 1000, text: '{"first":true}' };
     });
     const outcome = await submit(request('one'));
@@ -81,10 +81,10 @@ describe('a response that is continued from many places at once', () => {
       actors: { peek: () => ({ ...held, compiled }) as unknown as CachedSurvey, lookUp: never, renew: never, announce: never, quotaFilled: never },
       intake: {
         // As Redis does it: whoever has seen the last version is taken.
-        append: async ({ observedVersion: seen, savedState: state }) => {
+        append: async ({ observedVersion, savedState }) => {
           await Promise.resolve();
-          if (seen !== stored.version) return { code: 'CHANGED', remaining: 9, resetMs: 1, text: '' };
-          stored = { ...stored, version: stored.version + 1, savedState: state };
+          if (observedVersion !== stored.version) return { code: 'CHANGED', remaining: 9, resetMs: 1, text: '' };
+          stored = { ...stored, version: stored.version + 1, savedState };
           return { code: 'ACCEPTED', remaining: 9, resetMs: 1, text: '' };
         },
         state: async () => stored, isFrozen: never,
@@ -112,7 +112,7 @@ describe('a response to be continued whose answers only the response store has',
     ...request(undefined), body: { more: true },
     submission: { answers: [], isComplete: false, responseId, resumeToken: 'token', startedAtMs: undefined, respondent: undefined, metadata: { more: 'yes' }, language: undefined, surveyToken: undefined },
   };
-  const kept = { submittedAtMs: 5, startedAtMs: 2, language: 'de', respondent: 'me', metadata: { first: 'yes' }, row: { codes: [], numbers: [], texts: [] } };
+  const saved = { submittedAtMs: 5, startedAtMs: 2, language: 'de', respondent: 'me', metadata: { first: 'yes' }, row: { codes: [], numbers: [], texts: [] } };
   const never = (): never => assert.fail('not to be asked');
   const compiled = { survey: { slotCounts: { codes: 0, numbers: 0, texts: 0 } }, byId: new Map(), required: [], all: [], uploadIdsIn: () => [] };
 
@@ -138,12 +138,12 @@ describe('a response to be continued whose answers only the response store has',
     const { submit, appended } = submitWith({
       restore: async ({ known, codePositions }) => {
         assert.deepEqual([known, codePositions], [{ observedVersion: 4, submittedAtMs: 5 }, 0]);
-        return { observedVersion: 4, isComplete: false, saved: kept };
+        return { observedVersion: 4, isComplete: false, saved };
       },
     });
     assert.equal((await submit(continued)).kind, 'accepted');
-    assert.deepEqual(appended.map(({ mustRefuse: isRefused, observedVersion: seen, caller }) => [isRefused, seen, caller]), [[true, 4, 'here'], [false, 4, '']]);
-    assert.deepEqual(JSON.parse(appended[1]?.savedState ?? ''), { ...kept, metadata: { first: 'yes', more: 'yes' } });
+    assert.deepEqual(appended.map(({ mustRefuse, observedVersion, caller }) => [mustRefuse, observedVersion, caller]), [[true, 4, 'here'], [false, 4, '']]);
+    assert.deepEqual(JSON.parse(appended[1]?.savedState ?? ''), { ...saved, metadata: { first: 'yes', more: 'yes' } });
     assert.equal(decodeResponse(appended[1]?.row ?? '').head.version, 5);
   });
 
@@ -151,8 +151,8 @@ describe('a response to be continued whose answers only the response store has',
     let asked = 0;
     const { submit } = submitWith({
       state: async () => undefined,
-      restore: async () => ((asked += 1) === 1 ? { observedVersion: 4, isComplete: false, saved: kept } : undefined),
-      append: async ({ mustRefuse: isRefused }) => ({ code: isRefused ? 'REFUSED' : 'CHANGED', remaining: 7, resetMs: 1000, text: '' }),
+      restore: async () => ((asked += 1) === 1 ? { observedVersion: 4, isComplete: false, saved } : undefined),
+      append: async ({ mustRefuse }) => ({ code: mustRefuse ? 'REFUSED' : 'CHANGED', remaining: 7, resetMs: 1000, text: '' }),
     });
     const outcome = await submit(continued);
     assert.ok(outcome.kind === 'refused');
@@ -163,8 +163,8 @@ describe('a response to be continued whose answers only the response store has',
     let appended = 0;
     const { submit } = submitWith({
       state: async () => undefined,
-      restore: async () => ({ observedVersion: 4, isComplete: false, saved: kept }),
-      append: async ({ mustRefuse: isRefused }) => ((appended += 1), { code: isRefused ? 'REFUSED' : 'CHANGED', remaining: 7, resetMs: 1000, text: '' }),
+      restore: async () => ({ observedVersion: 4, isComplete: false, saved }),
+      append: async ({ mustRefuse }) => ((appended += 1), { code: mustRefuse ? 'REFUSED' : 'CHANGED', remaining: 7, resetMs: 1000, text: '' }),
     });
     const outcome = await submit(continued);
     assert.ok(outcome.kind === 'refused');
@@ -184,13 +184,13 @@ describe('a response to be continued whose answers only the response store has',
 
   it('is not there if neither knows of it, and complete if the store says so', async () => {
     const state = async () => undefined;
-    const reasonOf = async (recall: SubmissionsDeps['restore']) => {
-      const outcome = await submitWith({ restore: recall, state }).submit(continued);
+    const reasonOf = async (restore: SubmissionsDeps['restore']) => {
+      const outcome = await submitWith({ restore, state }).submit(continued);
       assert.ok(outcome.kind === 'refused');
       return outcome.problem.details && 'reason' in outcome.problem.details ? outcome.problem.details.reason : outcome.problem.code;
     };
     assert.equal(await reasonOf(async () => undefined), 'NOT_FOUND');
-    assert.equal(await reasonOf(async () => ({ observedVersion: 3, isComplete: true, saved: kept })), 'ALREADY_COMPLETE');
+    assert.equal(await reasonOf(async () => ({ observedVersion: 3, isComplete: true, saved })), 'ALREADY_COMPLETE');
   });
 });
 
@@ -237,19 +237,19 @@ describe('submissions to a survey that is held back', () => {
     const gone = setUp(async () => { throw unavailable('The intake is away', 2); });
     await assert.rejects(gone.submit(whole()), { code: 'SERVICE_UNAVAILABLE' });
     let isHeld = true;
-    const { released: letOn } = createFrozenSubmissions({ intake: { isFrozen: async () => isHeld }, maxWaiting: 2, maxWaitingChars: 30 });
+    const { released } = createFrozenSubmissions({ intake: { isFrozen: async () => isHeld }, maxWaiting: 2, maxWaitingChars: 30 });
     const wait = { timeoutMs: 60_000, chars: 10 };
-    const two = [letOn('a', wait), letOn('a', wait), letOn('c', { ...wait, chars: 30 })];
-    assert.deepEqual([await letOn('a', wait), await letOn('c', wait)], [false, false]);
-    two.push(letOn('b', wait));
+    const two = [released('a', wait), released('a', wait), released('c', { ...wait, chars: 30 })];
+    assert.deepEqual([await released('a', wait), await released('c', wait)], [false, false]);
+    two.push(released('b', wait));
     isHeld = false;
     assert.deepEqual(await Promise.all(two), [true, true, true, true], 'another survey has places of its own');
-    assert.deepEqual([await letOn('a', wait), await letOn('c', { ...wait, chars: 30 })], [true, true]);
+    assert.deepEqual([await released('a', wait), await released('c', { ...wait, chars: 30 })], [true, true]);
   });
 
   it('wait no longer than they may, though one holds it back after the other and no look finds it let on', async () => {
-    const { released: letOn } = createFrozenSubmissions({ intake: { isFrozen: async () => true } });
-    const waits = [letOn('a', { timeoutMs: 60, chars: 1 }), letOn('a', { timeoutMs: 1, chars: 1 })];
+    const { released } = createFrozenSubmissions({ intake: { isFrozen: async () => true } });
+    const waits = [released('a', { timeoutMs: 60, chars: 1 }), released('a', { timeoutMs: 1, chars: 1 })];
     assert.deepEqual(await Promise.race([Promise.all(waits), pause(10_000, 'for ever', { ref: false })]), [false, false]);
   });
 });
@@ -331,7 +331,7 @@ describe('a submission as most are', () => {
     assert.deepEqual([outcome.kind, rowsOf(appended), readings], ['accepted', [{ revision: 1, codes: [8] }], 1]);
     const refused = await submit([{ questionId: question.id, numberValue: 11 }], ['REFUSED']);
     assert.ok(refused.outcome.kind === 'refused');
-    assert.deepEqual([refused.outcome.problem.code, refused.appended.map(({ mustRefuse: isRefused }) => isRefused)], ['VALIDATION_ERROR', [true]]);
+    assert.deepEqual([refused.outcome.problem.code, refused.appended.map(({ mustRefuse }) => mustRefuse)], ['VALIDATION_ERROR', [true]]);
   });
 
   it('is judged anew when the survey has changed meanwhile', async () => {

@@ -15,7 +15,7 @@ const taskOf = (data: unknown): Task<unknown> => ({ name: 'task', version: 1, ti
 /** A provider whose calls end one by one, as they are told. */
 function scene() {
   const stored = new Map<string, string>();
-  const kept: ReplyCache = {
+  const replyCache: ReplyCache = {
     get: async (key) => (await turn(), stored.get(key)),
     async set(key, text) {
       await turn();
@@ -27,7 +27,7 @@ function scene() {
     await begin?.();
     return new Promise((resolve, reject) => calls.push({ reply: (text) => resolve({ text, inputTokens: 5, outputTokens: 7 }), fail: reject }));
   };
-  const provider: Provider = { name: 'openai', models: { high: 'h', low: 'l' }, replyCache: kept, complete };
+  const provider: Provider = { name: 'openai', models: { high: 'h', low: 'l' }, replyCache, complete };
   const { signal } = new AbortController();
   return {
     calls, provider,

@@ -47,8 +47,8 @@ describe('a body', () => {
 
   it('of a submission is refused with them by the reader of its own too', () => {
     const bytes = Buffer.from(JSON.stringify({ answers: [], ...Object.fromEntries(foreign.filter((name) => name !== '__proto__').map((name) => [name, 'x'])) }));
-    const { issues: findings } = readSubmissionRequest({ surveyId: 'x', contentType: 'application/json', contentEncoding: undefined, idempotencyKey: undefined, surveyToken: undefined, address: 'x', bytes });
-    assert.deepEqual(findings.map(({ path }) => path).sort(), foreign.filter((name) => name !== '__proto__').sort());
+    const { issues } = readSubmissionRequest({ surveyId: 'x', contentType: 'application/json', contentEncoding: undefined, idempotencyKey: undefined, surveyToken: undefined, address: 'x', bytes });
+    assert.deepEqual(issues.map(({ path }) => path).sort(), foreign.filter((name) => name !== '__proto__').sort());
   });
 
   it('without a schema is refused as a whole, or is no JSON', () => {

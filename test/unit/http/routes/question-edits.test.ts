@@ -22,11 +22,11 @@ function setUp(start: { survey: SurveyWithQuestions; question: Question }, answe
     did.push('look');
     return answeredAt(state.looks.push(question));
   };
-  const holdBack = async () => {
+  const freezeSubmissions = async () => {
     did.push('hold back');
     return { revision: state.survey.revision, release: async () => void did.push('let on') };
   };
-  const route = questionRoutes({ actors, hasAnswers, freezeSubmissions: holdBack, now: () => 0, newId: nextId }).find(({ method, path }) => method === 'PUT' && path.startsWith('/surveys/questions/'));
+  const route = questionRoutes({ actors, hasAnswers, freezeSubmissions, now: () => 0, newId: nextId }).find(({ method, path }) => method === 'PUT' && path.startsWith('/surveys/questions/'));
   const edit = (body: object) => route?.handle({ params: { questionId: start.question.id }, body, survey: start.survey } as never);
   return { state, did, edit, question: () => state.survey.questions.find(({ id }) => id === start.question.id) };
 }

@@ -28,11 +28,11 @@ describe('pauses', () => {
   });
 
   it('end together, and at once from then on', async () => {
-    const { sleep: pause, wakeAll: end } = createInterruptibleSleep();
-    const long = [pause(60_000), pause(120_000)];
+    const { sleep, wakeAll } = createInterruptibleSleep();
+    const long = [sleep(60_000), sleep(120_000)];
     const startedAt = performance.now();
-    end();
-    await Promise.all([...long, pause(60_000)]);
+    wakeAll();
+    await Promise.all([...long, sleep(60_000)]);
     assert.ok(performance.now() - startedAt < 10_000);
   });
 });

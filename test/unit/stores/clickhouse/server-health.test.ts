@@ -19,7 +19,7 @@ test('a server is not silent that answered while this process stood still', asyn
   let isAsked = (): void => {};
   const asked = new Promise<void>((resolve) => (isAsked = resolve));
   let hasStood = false;
-  const ask = async (): Promise<void> => {
+  const ping = async (): Promise<void> => {
     const socket = connect(port, '127.0.0.1');
     await once(socket, 'connect');
     const answered = once(socket, 'data');
@@ -31,7 +31,7 @@ test('a server is not silent that answered while this process stood still', asyn
     await answered;
     socket.destroy();
   };
-  const pulse = createServerHealth({ ...patience, ping: ask });
+  const pulse = createServerHealth({ ...patience, ping });
   assert.equal(await pulse.runWhileResponsive(() => asked.then(() => 'done')), 'done');
   pulse.stop();
   await new Promise((resolve) => server.close(resolve));

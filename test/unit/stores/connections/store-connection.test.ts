@@ -10,11 +10,11 @@ const log = createLog('silent');
 const isAbsence = (error: unknown) => error instanceof Away || error instanceof NoAnswerError;
 const never = () => new Promise<void>(() => undefined);
 
-function contactOf(meet: StoreConnectionOptions['connect'], options: Partial<StoreConnectionOptions> = {}) {
-  const wordsFor = (error: unknown) => (error as Error).message;
-  const words = { name: 'Store', place: 'STORE_URL 127.0.0.1:1', publicName: 'The store', describeError: wordsFor };
+function contactOf(connect: StoreConnectionOptions['connect'], options: Partial<StoreConnectionOptions> = {}) {
+  const describeError = (error: unknown) => (error as Error).message;
+  const words = { name: 'Store', place: 'STORE_URL 127.0.0.1:1', publicName: 'The store', describeError };
   const times = { attemptMs: 20, retryMs: 1, refusedRetryMs: 1 };
-  return createStoreConnection({ ...words, ...times, connect: meet, isUnreachable: isAbsence, log, ...options });
+  return createStoreConnection({ ...words, ...times, connect, isUnreachable: isAbsence, log, ...options });
 }
 
 /** Attempts that end as they are told, one after the other; the last outcome stays. */
@@ -53,8 +53,8 @@ describe('the first contact with a store', () => {
 
   it('gives a server that has answered as much time as its schema takes', async () => {
     let end: () => void = () => undefined;
-    const contact = contactOf(({ serverAnswered: answered }) => {
-      answered();
+    const contact = contactOf(({ serverAnswered }) => {
+      serverAnswered();
       return new Promise<void>((resolve) => (end = resolve));
     });
     // Longer than an attempt may wait for an answer.
@@ -94,15 +94,15 @@ describe('the first answers', () => {
   it('are waited for until all stores are reached', async () => {
     const contacts = [contactOf(attempts('reached')), contactOf(attempts(new Away(), 'reached'))];
     await waitForStores(contacts, { answerMs: 60_000 });
-    assert.ok(contacts.every(({ isReady: isReached }) => isReached));
+    assert.ok(contacts.every(({ isReady }) => isReady));
   });
 
   it('are not waited for longer than patience lasts, which a schema that is brought up to date prolongs', async () => {
     const away = contactOf(attempts(new Away()));
     await waitForStores([away], patience);
     let end: () => void = () => undefined;
-    const preparing = contactOf(({ serverAnswered: answered }) => {
-      answered();
+    const preparing = contactOf(({ serverAnswered }) => {
+      serverAnswered();
       return new Promise<void>((resolve) => (end = resolve));
     });
     setTimeout(() => end(), 120);

@@ -4,11 +4,11 @@ import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { inspectContent } from '../../../../src/stores/uploads/media-type.ts';
 import { png } from '../../../support/pixel.ts';
 
-async function typeOf(bytes: Buffer, declared = 'application/octet-stream', taken: readonly string[] | undefined = ['*/*', 'application/*', 'image/*', 'text/*', 'audio/*', 'video/*', 'font/*']): Promise<string> {
+async function typeOf(bytes: Buffer, declared = 'application/octet-stream', acceptedTypes: readonly string[] | undefined = ['*/*', 'application/*', 'image/*', 'text/*', 'audio/*', 'video/*', 'font/*']): Promise<string> {
   async function* pieces(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < bytes.length; at += 16_000) yield bytes.subarray(at, at + 16_000);
   }
-  const { bytes: passed, mimeType } = await inspectContent(pieces(), { declared, acceptedTypes: taken });
+  const { bytes: passed, mimeType } = await inspectContent(pieces(), { declared, acceptedTypes });
   let size = 0;
   for await (const piece of passed) size += piece.length;
   assert.equal(size, bytes.length);
